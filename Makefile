@@ -1,0 +1,37 @@
+# Every target sets up what it needs: a fresh clone and `make demo` or `make test` is all it takes.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test test-slow check format bench-speed clean
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $(READY)
+
+demo: $(READY)  ## fit the bundled motorcycle data and write a report
+	$(BIN)/genbayes demo --report demo-report.html
+
+test: check  ## everything but the slow statistical suites
+	$(BIN)/python -m pytest -n auto --dist loadscope
+
+test-slow: $(READY)  ## the statistical suites, minutes to an hour
+	$(BIN)/python -m pytest -m slow
+
+check: $(READY)  ## format, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench-speed: $(READY)  ## the speed and accuracy targets, measured; about an hour on two cores
+	$(BIN)/python -m benchmarks.speed
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo-report.html

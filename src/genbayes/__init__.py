@@ -1,0 +1,53 @@
+"""genbayes: surrogates for expensive simulators that return the whole predictive distribution.
+
+Public names are imported when first used, so that `import genbayes` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from genbayes.distribution import Empirical, Mixture, Normal, PredictiveDistribution, QuantileFunction
+    from genbayes.errors import GenBayesError, InvalidInput
+    from genbayes.loading import load
+    from genbayes.surrogate import QuantileSurrogate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Empirical",
+    "GenBayesError",
+    "InvalidInput",
+    "Mixture",
+    "Normal",
+    "PredictiveDistribution",
+    "QuantileFunction",
+    "QuantileSurrogate",
+    "__version__",
+    "load",
+]
+
+_HOME = {
+    "Empirical": "genbayes.distribution",
+    "GenBayesError": "genbayes.errors",
+    "InvalidInput": "genbayes.errors",
+    "Mixture": "genbayes.distribution",
+    "Normal": "genbayes.distribution",
+    "PredictiveDistribution": "genbayes.distribution",
+    "QuantileFunction": "genbayes.distribution",
+    "QuantileSurrogate": "genbayes.surrogate",
+    "load": "genbayes.loading",
+}
+_SUBMODULES = {"metrics"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name in _SUBMODULES:
+        return import_module(f"genbayes.{name}")
+    raise AttributeError(f"module 'genbayes' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

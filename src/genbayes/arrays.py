@@ -1,0 +1,13 @@
+"""Array aliases and the shape letters used in every docstring.
+
+n rows, d inputs, p features, m quantile levels, k parameters, b rows of a mini-batch, K members.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BoolArray", "FloatArray", "IntArray"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]

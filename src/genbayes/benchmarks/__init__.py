@@ -1,0 +1,1 @@
+"""Benchmarks: problems as data, run and told honestly."""

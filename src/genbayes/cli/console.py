@@ -1,0 +1,165 @@
+"""How the command line speaks: results to standard output, everything else to standard error.
+
+Standard output is for what was asked (a table, or one JSON object with `--json`) and may be piped; progress, news,
+warnings and errors go to standard error. An error is one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = [
+    "Interrupted",
+    "interruptible",
+    "print_error",
+    "print_facts",
+    "print_json",
+    "print_news",
+    "print_next",
+    "print_table",
+    "print_warning",
+    "route_warnings",
+    "shows_progress",
+    "standard_output",
+]
+
+
+class Interrupted(RuntimeError):
+    """Ctrl-C, with a sentence on what became of the files."""
+
+
+@contextmanager
+def interruptible(outcome: str) -> Iterator[None]:
+    """Turn Ctrl-C within the block into `Interrupted`, which says what became of the files."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Interrupted(f"stopped by Ctrl-C; {outcome}") from error
+
+
+def standard_output() -> Console:
+    """Where results go."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def standard_error() -> Console:
+    """Where news, warnings and errors go."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def shows_progress(quiet: bool = False) -> bool:
+    """Whether a progress bar would be seen: only on a terminal, and only if not asked to be quiet."""
+    return not quiet and sys.stderr.isatty()
+
+
+def print_error(sentence: str) -> None:
+    """One line `Error: ...` on standard error, never wrapped, so that scripts can read it."""
+    _say("Error:", "bold red", sentence)
+
+
+def print_warning(sentence: str) -> None:
+    """One line `Warning: ...` on standard error."""
+    _say("Warning:", "bold yellow", sentence)
+
+
+def print_news(sentence: str, quiet: bool = False) -> None:
+    """One line on standard error about what is being done."""
+    if not quiet:
+        from rich.text import Text
+
+        standard_error().print(Text(sentence, style="dim"), soft_wrap=True)
+
+
+def print_json(answer: Mapping[str, Any]) -> None:
+    """One JSON object on standard output; what JSON cannot say (NaN, infinity) becomes null."""
+    print(json.dumps(_sayable(answer), ensure_ascii=False, allow_nan=False))
+
+
+def _sayable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _sayable(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_sayable(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_facts(title: str, facts: Mapping[str, str]) -> None:
+    """A title and a column of names and values, the values wrapped within their column."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="cyan", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in facts.items():
+        grid.add_row(Text(f"  {name}"), Text(value))
+    console = standard_output()
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    console.print(grid)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> None:
+    """A small table with its title above and a note below; what looks like a number stands to the right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = [list(row) for row in rows]
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+    for i, column in enumerate(columns):
+        numbers = all(row[i][:1] in "-0123456789" for row in cells)
+        table.add_column(Text(column), justify="right" if numbers else "left")
+    for row in cells:
+        table.add_row(*[Text(cell) for cell in row])
+    console = standard_output()
+    if title:
+        console.print(Text(title, style="bold"), soft_wrap=True)
+    console.print(table)
+    if note:
+        console.print(Text(note, style="dim"), soft_wrap=True)
+
+
+def print_next(*commands: str) -> None:
+    """What one might type next."""
+    from rich.text import Text
+
+    console = standard_output()
+    console.print(Text("\nNext", style="bold"))
+    for command in commands:
+        console.print(Text(f"  {command}", style="green"), soft_wrap=True)
+
+
+def route_warnings() -> None:
+    """Show Python warnings as one line each; call within `warnings.catch_warnings`, which undoes it."""
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        print_warning(" ".join(str(message).split()))
+
+    warnings.showwarning = show
+
+
+def _say(word: str, style: str, sentence: str) -> None:
+    from rich.text import Text
+
+    one_line = " ".join(sentence.split())
+    standard_error().print(Text.assemble((word, style), " ", one_line), soft_wrap=True)

@@ -1,0 +1,90 @@
+"""Options that carry more than one value: text typed by a user to what the library expects.
+
+Each function returns the value or raises `InvalidInput` in the words of the command line; what the values mean is
+checked where they are used.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from genbayes.errors import InvalidInput
+
+__all__ = ["parse_bounds", "parse_levels", "parse_names", "parse_weights", "shell_word"]
+
+
+def parse_names(text: str | None) -> list[str] | None:
+    """Names separated by commas.
+
+    Example:
+        >>> parse_names("gas, valve")
+        ['gas', 'valve']
+    """
+    if text is None:
+        return None
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def parse_levels(text: str) -> list[float]:
+    """Different quantile levels separated by commas.
+
+    Example:
+        >>> parse_levels("0.05,0.95")
+        [0.05, 0.95]
+    """
+    levels = _numbers(text, "--quantiles", "levels such as 0.05,0.5,0.95")
+    if len(set(levels)) < len(levels):
+        raise InvalidInput(f"--quantiles must be different levels, got {text!r}; name each once")
+    return levels
+
+
+def parse_bounds(text: str | None) -> tuple[float | None, float | None] | None:
+    """A lower and an upper bound, either of which may be left out.
+
+    Example:
+        >>> parse_bounds("0,")
+        (0.0, None)
+    """
+    if text is None:
+        return None
+    ends = [end.strip() for end in text.split(",")]
+    if len(ends) != 2 or not any(ends):
+        raise InvalidInput(
+            f"--bounds must be two numbers, either of which may be left out, got {text!r}; try 0,1 or 0,"
+        )
+    lower, upper = (_numbers(end, "--bounds", "numbers such as 0,1 or 0,")[0] if end else None for end in ends)
+    return lower, upper
+
+
+def parse_weights(text: str | None) -> str | tuple[float, ...] | None:
+    """The name of a set of loss weights, or the three weights.
+
+    Example:
+        >>> parse_weights("0.3,0.3,0.4")
+        (0.3, 0.3, 0.4)
+    """
+    if text is None or "," not in text:
+        return text
+    weights = _numbers(text, "--weights", "a name or three numbers such as 0.3,0.3,0.4")
+    if len(weights) != 3:
+        raise InvalidInput(f"--weights must be a name or three numbers, got {text!r}; try 0.3,0.3,0.4")
+    return tuple(weights)
+
+
+def shell_word(path: str | Path) -> str:
+    """A path as one would type it.
+
+    Example:
+        >>> shell_word("my runs.csv")
+        "'my runs.csv'"
+    """
+    from shlex import quote
+
+    return quote(str(path))
+
+
+def _numbers(text: str, option: str, rule: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InvalidInput(f"{option} must be {rule}, got {text!r}") from error

@@ -1,0 +1,102 @@
+"""`genbayes predict`: mean, spread, quantiles and draws for each row of a table."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genbayes.cli.console import print_facts, print_json, print_table, print_warning
+from genbayes.cli.options import parse_levels
+from genbayes.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["predict"]
+
+SHOWN_ROWS = 20  # of a table printed in a terminal
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that fit wrote.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Table of inputs, one row a prediction: CSV or Parquet.")],
+    quantiles: Annotated[str, typer.Option(metavar="A,B,...", help="Levels between 0 and 1.")] = "0.05,0.5,0.95",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="TABLE", help="Table to write: CSV or Parquet.")
+    ] = None,
+    mean: Annotated[bool, typer.Option(help="Whether to give mean and standard deviation.")] = True,
+    samples: Annotated[int, typer.Option(min=0, metavar="N", help="Random draws for each row.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the draws.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts.")] = False,
+) -> None:
+    """Predict the distribution of the response at new inputs.
+
+    Example: genbayes predict model.gb new.csv --quantiles 0.05,0.5,0.95 -o out.csv
+    """
+    from genbayes import load
+    from genbayes.data import check_table_path, read_table, select_inputs, write_table
+
+    levels = parse_levels(quantiles)
+    if output is not None:
+        check_table_path(output)
+    surrogate = load(model)
+    table = read_table(new)
+    X = select_inputs(table, list(surrogate.feature_names_in_))
+    answers = _answers(surrogate.predict_distribution(X), levels, mean=mean, n_samples=samples, seed=seed)
+    far = int(surrogate.extrapolates(X).sum())
+    if far:
+        print_warning(f"{far:,} of {len(X):,} rows lie far from every training input; trust their predictions less")
+    result = _join(table, answers, new.name)
+    if output is not None:
+        write_table(result, output)
+    if as_json:
+        print_json(_as_json(result, output, far))
+    elif output is not None:
+        print_facts(f"Predicted {len(result):,} rows", {"table": str(output), "new columns": ", ".join(answers)})
+    else:
+        _show(result)
+
+
+def _answers(distribution: Any, levels: list[float], *, mean: bool, n_samples: int, seed: int) -> dict[str, Any]:
+    """New columns by name."""
+    answers = {"mean": distribution.mean(), "sd": distribution.std()} if mean else {}
+    answers |= {f"q{level:g}": column for level, column in zip(levels, distribution.ppf(levels).T, strict=True)}
+    if n_samples:
+        draws = distribution.sample(n_samples, random_state=seed).T
+        answers |= {f"sample_{i}": column for i, column in enumerate(draws, start=1)}
+    return answers
+
+
+def _join(table: pd.DataFrame, answers: dict[str, Any], name: str) -> pd.DataFrame:
+    import pandas as pd
+
+    clash = next((column for column in answers if column in table.columns), None)
+    if clash is not None:
+        raise InvalidInput(f"the table must leave the name {clash!r} to the prediction, got it in {name!r}; rename it")
+    return pd.concat([table, pd.DataFrame(answers, index=table.index)], axis=1)
+
+
+def _as_json(result: pd.DataFrame, output: Path | None, far: int) -> dict[str, Any]:
+    answer = {"rows": len(result), "columns": list(result.columns), "extrapolating": far}
+    if output is not None:
+        return answer | {"output": str(output)}
+    return answer | {"predictions": json.loads(result.to_json(orient="records", double_precision=15))}
+
+
+def _show(result: pd.DataFrame) -> None:
+    """A table for a reader, CSV for a pipe."""
+    if not sys.stdout.isatty():
+        print(result.to_csv(index=False, lineterminator="\n"), end="")
+        return
+    rows = [[_cell(value) for value in row] for row in result.head(SHOWN_ROWS).itertuples(index=False)]
+    hidden = len(result) - len(rows)
+    note = f"and {hidden:,} more rows; -o out.csv writes them all" if hidden else ""
+    print_table("", list(result.columns), rows, note=note)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,15 @@
+"""Runs: read from files, checked, split, and the bundled example."""
+
+from genbayes.data.columns import hold_out, select_inputs, split_target
+from genbayes.data.motorcycle import load_motorcycle
+from genbayes.data.tables import check_table_path, read_table, write_table
+
+__all__ = [
+    "check_table_path",
+    "hold_out",
+    "load_motorcycle",
+    "read_table",
+    "select_inputs",
+    "split_target",
+    "write_table",
+]

@@ -1,0 +1,50 @@
+"""load: from a model file to a model, through a fixed table of class names; nothing else is ever imported."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import Any
+
+from genbayes.errors import UnreadableFile
+from genbayes.persistence import read_state
+
+__all__ = ["load"]
+
+# Class named in a manifest -> module that holds it. A name that is not here is refused, whatever the file says.
+KNOWN = {
+    "QuantileSurrogate": "genbayes.surrogate.estimator",
+}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote.
+
+    Args:
+        path: The model file.
+
+    Returns:
+        The fitted model, of the class that was saved.
+
+    Raises:
+        UnreadableFile: The file is missing, foreign, damaged, or of another version.
+
+    Example:
+        >>> load("no-such-file.gb")
+        Traceback (most recent call last):
+        ...
+        genbayes.errors.UnreadableFile: path must name an existing model file, got 'no-such-file.gb'
+    """
+    state = read_state(path)
+    if state.kind not in KNOWN:
+        raise UnreadableFile(
+            f"the model file must hold a class this version knows ({', '.join(KNOWN)}), got {state.kind!r}; "
+            "load it with the version of genbayes that wrote it"
+        )
+    model_class = getattr(import_module(KNOWN[state.kind]), state.kind)
+    try:
+        return model_class.from_state(state)
+    except UnreadableFile:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:  # a crafted or incomplete manifest
+        raise UnreadableFile(f"the model file must describe a complete {state.kind}, got one that does not: {error}") from error

@@ -1,0 +1,24 @@
+"""Scores and checks of predictions, from arrays: no models, no distributions.
+
+Proper scores (smaller is better) come per row, summaries of a test set as one number.
+"""
+
+from genbayes.metrics.crps import crps, crps_normal
+from genbayes.metrics.energy import energy_score
+from genbayes.metrics.interval import coverage, interval_score, interval_width
+from genbayes.metrics.pinball import pinball
+from genbayes.metrics.pit import pit
+from genbayes.metrics.point import rmse, rmspe
+
+__all__ = [
+    "coverage",
+    "crps",
+    "crps_normal",
+    "energy_score",
+    "interval_score",
+    "interval_width",
+    "pinball",
+    "pit",
+    "rmse",
+    "rmspe",
+]

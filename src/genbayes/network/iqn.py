@@ -1,0 +1,157 @@
+"""The implicit quantile network of paper section 3.2, with all ensemble members stacked in one.
+
+G(tau, x) = f_out(f_1(f_x(x) * f_tau(phi(tau)))), with f_x, f_tau and f_1 fully connected with ReLU, * elementwise,
+and two outputs: a location mu, used only in training, and the quantile q. Every weight carries a leading axis of
+members, so that one batched product serves them all; a member draws its weights from its own generator and
+therefore does not depend on how many others there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from genbayes.network.embedding import cosine_embedding
+
+__all__ = ["IQN", "NetworkShape"]
+
+ROWS_AT_ONCE = 16_384  # hidden values kept in flight while predicting: (rows x levels) of a chunk, fits the cache
+
+
+@dataclass(frozen=True)
+class NetworkShape:
+    """Sizes of a stacked network.
+
+    Attributes:
+        n_inputs: Columns of the network's input.
+        n_members: Ensemble size K.
+        n_hidden: Units in each hidden layer of f_x but the last.
+        n_layers: Hidden layers of f_x.
+        n_merge: Units where x and tau meet: last layer of f_x, f_tau and f_1.
+        n_cosines: Size of the embedding of tau.
+        blocks: One-hot blocks (start, stop, size) of the input that are embedded into `size` columns each.
+    """
+
+    n_inputs: int
+    n_members: int = 1
+    n_hidden: int = 256
+    n_layers: int = 1
+    n_merge: int = 256
+    n_cosines: int = 32
+    blocks: tuple[tuple[int, int, int], ...] = ()
+
+
+class StackedLinear(nn.Module):
+    """One affine layer per member, (K, b, i) -> (K, b, o), weights uniform within 1/sqrt(i)."""
+
+    def __init__(self, n_in: int, n_out: int, generators: Sequence[torch.Generator]) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(n_in) if n_in else 0.0
+        draw = [(2 * torch.rand(n_in + 1, n_out, generator=g) - 1) * bound for g in generators]
+        stacked = torch.stack(draw)
+        self.weight = nn.Parameter(stacked[:, :n_in].contiguous())
+        self.bias = nn.Parameter(stacked[:, n_in:].contiguous())
+
+    def forward(self, h: Tensor) -> Tensor:
+        return torch.baddbmm(self.bias, h, self.weight)
+
+
+class IQN(nn.Module):
+    """K implicit quantile networks of one shape.
+
+    Example:
+        >>> shape = NetworkShape(n_inputs=2, n_members=3, n_hidden=8, n_merge=8)
+        >>> network = IQN(shape, [torch.Generator().manual_seed(j) for j in range(3)])
+        >>> network.quantiles(torch.zeros(5, 2), torch.tensor([0.1, 0.9])).shape
+        torch.Size([3, 5, 2])
+    """
+
+    input_scale: Tensor
+
+    def __init__(self, shape: NetworkShape, generators: Sequence[torch.Generator]) -> None:
+        super().__init__()
+        assert len(generators) == shape.n_members
+        self.shape = shape
+        widths = [shape.n_hidden] * (shape.n_layers - 1) + [shape.n_merge]
+        self.embeddings = nn.ModuleList(
+            StackedLinear(stop - start, size, generators) for start, stop, size in shape.blocks
+        )
+        n_embedded = sum(size - (stop - start) for start, stop, size in shape.blocks)
+        ins = [shape.n_inputs + n_embedded, *widths[:-1]]
+        self.f_x = nn.ModuleList(StackedLinear(i, o, generators) for i, o in zip(ins, widths, strict=True))
+        self.f_tau = StackedLinear(shape.n_cosines, shape.n_merge, generators)
+        self.f_1 = StackedLinear(shape.n_merge, shape.n_merge, generators)
+        self.f_out = StackedLinear(shape.n_merge, 2, generators)
+        self.register_buffer("input_scale", torch.ones(shape.n_members, 1, shape.n_inputs))
+
+    def input_norms(self) -> Tensor:
+        """Norm of each input's weights in the first layer, shape (K, p'): how much the network uses it."""
+        first = self.f_x[0]
+        assert isinstance(first, StackedLinear)
+        return first.weight.norm(dim=2)
+
+    def embed_inputs(self, Z: Tensor) -> Tensor:
+        """Inputs times their scales, one-hot blocks replaced by their learnt embeddings, (K, b, p) -> (K, b, p')."""
+        Z = Z * self.input_scale
+        if not self.shape.blocks:
+            return Z
+        first = self.shape.blocks[0][0]
+        parts = [Z[..., :first]]
+        stop = first
+        for layer, (start, end, _) in zip(self.embeddings, self.shape.blocks, strict=True):
+            parts += [Z[..., stop:start], layer(Z[..., start:end])]
+            stop = end
+        return torch.cat([*parts, Z[..., stop:]], dim=-1)
+
+    def features(self, Z: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
+        """f_x, (K, b, p) -> (K, b, n_merge); `masks` multiply the hidden layers (dropout)."""
+        h = self.embed_inputs(Z)
+        for i, layer in enumerate(self.f_x):
+            h = torch.relu(layer(h))
+            if masks is not None:
+                h = h * masks[i]
+        return h
+
+    def heads(self, h: Tensor, phi: Tensor) -> tuple[Tensor, Tensor]:
+        """Location and quantile for every row and its levels.
+
+        Args:
+            h: Features of the rows, shape (K, b, n_merge).
+            phi: Embedded levels, shape (K, b, t, n_cosines), or (K, 1, t, n_cosines) shared by the rows.
+
+        Returns:
+            mu and q, each of shape (K, b, t).
+        """
+        members, rows, t, n_cosines = phi.shape
+        f_tau = torch.relu(self.f_tau(phi.reshape(members, rows * t, n_cosines))).reshape(members, rows, t, -1)
+        merged = (h.unsqueeze(2) * f_tau).reshape(members, -1, h.shape[-1])
+        out = self.f_out(torch.relu(self.f_1(merged)))
+        mu, q = out.reshape(members, h.shape[1], t, 2).unbind(-1)
+        return mu, q
+
+    @torch.no_grad()
+    def quantiles(self, Z: Tensor, tau: Tensor) -> Tensor:
+        """q at every row and level, (n, p) and (m,) -> (K, n, m).
+
+        f_1(f_x * f_tau) = relu(f_x (diag(f_tau) W_1) + b_1): the level goes into the weights once, so a row costs
+        one matrix product for all levels and no elementwise product; chunks of rows stay in the cache.
+        """
+        members, m = self.shape.n_members, len(tau)
+        phi = cosine_embedding(tau, self.shape.n_cosines).expand(members, m, -1)
+        f_tau = torch.relu(self.f_tau(phi))  # (K, m, H)
+        weight = (f_tau.unsqueeze(2) * self.f_1.weight.mT.unsqueeze(1)).mT  # (K, m, H in, H out)
+        weight = weight.permute(0, 2, 1, 3).reshape(members, self.shape.n_merge, -1)  # (K, H, m H)
+        bias = self.f_1.bias.repeat(1, 1, m)
+        head, shift = self.f_out.weight[..., 1:], self.f_out.bias[..., 1:]
+        chunk = max(1, ROWS_AT_ONCE // m)
+        q = Z.new_empty(members, len(Z), m)
+        for start in range(0, len(Z), chunk):
+            h = self.features(Z[start : start + chunk].expand(members, -1, -1))
+            hidden = torch.baddbmm(bias, h, weight).relu_()
+            out = torch.baddbmm(shift, hidden.reshape(members, -1, self.shape.n_merge), head)
+            q[:, start : start + chunk] = out.reshape(members, -1, m)
+        return q

@@ -1,0 +1,71 @@
+"""Randomized priors, paper section 4.3 (Osband et al. 2018): a trainable network plus a frozen random one.
+
+G_k = g_k + alpha g_{0,k}. Where there are data, g_k learns to cancel g_{0,k}; where there are none it cannot, so
+members disagree there. g_0 is rescaled to unit standard deviation on the training inputs, so that alpha is
+measured in standard deviations of the response whatever the network's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from genbayes.network.iqn import IQN, NetworkShape
+
+__all__ = ["PriorIQN"]
+
+N_PROBE_LEVELS = 9  # levels at which the size of g_0 is measured
+
+
+class PriorIQN(nn.Module):
+    """An IQN with a frozen random prior added to both heads; `prior_scale` 0 leaves the plain network.
+
+    Example:
+        >>> g = [torch.Generator().manual_seed(0)]
+        >>> network = PriorIQN(NetworkShape(2, n_hidden=8, n_merge=8), g, prior_scale=0.5)
+        >>> network.quantiles(torch.zeros(5, 2), torch.tensor([0.5])).shape
+        torch.Size([1, 5, 1])
+    """
+
+    prior_size: Tensor
+
+    def __init__(self, shape: NetworkShape, generators: Sequence[torch.Generator], prior_scale: float) -> None:
+        super().__init__()
+        self.shape = shape
+        self.prior_scale = prior_scale
+        self.trained = IQN(shape, generators)
+        self.prior = IQN(shape, generators).requires_grad_(False) if prior_scale > 0 else None
+        self.register_buffer("prior_size", torch.ones(shape.n_members, 1, 1))
+
+    def scale_inputs(self, scale: Tensor) -> None:
+        """Multiply every member's inputs by `scale`, shape (K, 1, p) or broadcasting to it."""
+        for part in (self.trained, self.prior):
+            if part is not None:
+                part.input_scale.copy_(scale.expand_as(part.input_scale))
+
+    def rescale_prior(self, Z: Tensor) -> None:
+        """Measure g_0 on inputs Z, shape (n, p), so that from now on it has unit standard deviation there."""
+        if self.prior is not None:
+            tau = (torch.arange(N_PROBE_LEVELS, device=Z.device) + 0.5) / N_PROBE_LEVELS
+            size = self.prior.quantiles(Z, tau).std(dim=(1, 2), keepdim=True)
+            self.prior_size.copy_(size.clamp(min=1e-12))
+
+    def predict_heads(self, Z: Tensor, phi: Tensor, masks: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        """mu and q for training, (K, b, p) and (K, b | 1, t, n_cosines) -> two of (K, b, t)."""
+        mu, q = self.trained.heads(self.trained.features(Z, masks), phi)
+        if self.prior is not None:
+            with torch.no_grad():
+                mu_0, q_0 = self.prior.heads(self.prior.features(Z), phi)
+            alpha = self.prior_scale / self.prior_size
+            mu, q = mu + alpha * mu_0, q + alpha * q_0
+        return mu, q
+
+    @torch.no_grad()
+    def quantiles(self, Z: Tensor, tau: Tensor) -> Tensor:
+        """q at every row and level, (n, p) and (m,) -> (K, n, m)."""
+        q = self.trained.quantiles(Z, tau)
+        if self.prior is not None:
+            q += self.prior_scale / self.prior_size * self.prior.quantiles(Z, tau)
+        return q

@@ -1,0 +1,5 @@
+"""Self-contained HTML pages: everything a person wants to see about a fit, in one file that can be sent on."""
+
+from genbayes.reports.assessment import write_assessment
+
+__all__ = ["write_assessment"]

@@ -1,0 +1,105 @@
+"""The page of one fit or evaluation: a verdict in words, then the pictures behind it, then the settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from genbayes.analysis import Assessment, MainEffect, Slice, assess, main_effects, slice_inputs
+from genbayes.analysis.inputs import InputTable
+from genbayes.plotting.svg import default_settings
+from genbayes.reports.figures import (
+    MOST_PANELS,
+    calibration_figure,
+    effects_figure,
+    fan_figure,
+    observed_figure,
+    pit_figure,
+    training_figure,
+)
+from genbayes.reports.page import Html, bullets, card, columns, page, table, tiles
+from genbayes.reports.verdict import score_tiles, verdict
+from genbayes.writing import check_writable, write_atomically
+
+__all__ = ["write_assessment"]
+
+
+def write_assessment(
+    path: str | os.PathLike[str],
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    title: str,
+    scored_on: str,
+    target: str | None = None,
+    notes: Sequence[str] = (),
+) -> Assessment:
+    """Score a model and write one self-contained HTML page about it, whole or not at all.
+
+    Args:
+        path: The file to write or replace.
+        model: Any fitted model with `predict_distribution`; a `history_` and a `summary()` are shown if there.
+        X: Inputs of the rows scored, a frame or an array, shape (n, d).
+        y: Their responses, shape (n,).
+        title: Headline of the page.
+        scored_on: Which rows these are, to complete "Scored on ...".
+        target: Name of the response with its unit; None for the name of y if it has one.
+        notes: Further sentences a reader should know.
+
+    Returns:
+        The scores shown on the page.
+
+    Example:
+        >>> import tempfile, numpy as np
+        >>> from pathlib import Path
+        >>> from types import SimpleNamespace
+        >>> from genbayes.distribution import Normal
+        >>> bell = SimpleNamespace(predict_distribution=lambda X: Normal(loc=X[:, 0], scale=np.ones(len(X))))
+        >>> X = np.linspace(0, 1, 20).reshape(-1, 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_assessment(Path(folder) / "fit.html", bell, X, X[:, 0], title="A line", scored_on="itself").n
+        20
+    """
+    path = check_writable(path)
+    target = str(getattr(y, "name", None) or "y") if target is None else target
+    assessment = assess(model, X, y)
+    effects = main_effects(model, X)
+    varying = [effect.column for effect in effects if len(effect.values) > 1] or [0]
+    slices = slice_inputs(model, X, varying[:MOST_PANELS])
+    table_of_inputs = InputTable.of(X, model)
+    x = table_of_inputs.column(0) if table_of_inputs.d == 1 and not table_of_inputs.categorical[0] else None
+    with default_settings():
+        pictures = draw_pictures(assessment, effects, slices, x, target, getattr(model, "history_", None))
+    blocks = [verdict(assessment, effects), tiles(score_tiles(assessment)), *pictures, *settings_of(model)]
+    if notes:
+        blocks.insert(1, bullets(notes, kind="notes"))
+    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
+    write_atomically(path, page(title, f"Scored on {scored_on}.", blocks, footer).encode())
+    return assessment
+
+
+def draw_pictures(
+    assessment: Assessment,
+    effects: Sequence[MainEffect],
+    slices: Sequence[Slice],
+    x: Any,
+    target: str,
+    history: Any,
+) -> list[Html]:
+    """All figures in reading order: prediction, checks of calibration, main effects, training."""
+    checks = columns(observed_figure(assessment, target), pit_figure(assessment), calibration_figure(assessment))
+    pictures = [fan_figure(slices, assessment.y, x, target), checks, effects_figure(effects, target)]
+    curves = None if history is None else training_figure(history)
+    return pictures if curves is None else [*pictures, curves]
+
+
+def settings_of(model: Any) -> list[Html]:
+    """A table of what the model says about itself, if it does."""
+    if not hasattr(model, "summary"):
+        return []
+    return [card("Settings", table((str(name), str(value)) for name, value in model.summary().items()))]

@@ -1,0 +1,184 @@
+"""The figures of an assessment page, each with how to read it; drawing itself is done by `plotting`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from genbayes.analysis import Assessment, MainEffect, Slice
+from genbayes.arrays import FloatArray
+from genbayes.plotting import (
+    plot_calibration,
+    plot_fan,
+    plot_fan_by_category,
+    plot_main_effect,
+    plot_observed,
+    plot_pit,
+    plot_shares,
+    plot_training,
+    to_svg,
+)
+from genbayes.plotting.observed import MOST_WHISKERS
+from genbayes.plotting.style import new_axes, shorten
+from genbayes.reports.numbers import format_number
+from genbayes.reports.page import Html, figure
+
+__all__ = ["calibration_figure", "effects_figure", "fan_figure", "observed_figure", "pit_figure", "training_figure"]
+
+WIDE, SMALL, PANEL = (9.6, 3.9), (4.1, 3.4), (3.3, 2.6)  # inches
+MOST_PANELS = 6
+MOST_BARS = 12
+MOST_CONSTANT = 5  # names of constant columns listed
+
+
+def fan_figure(slices: Sequence[Slice], y: FloatArray, x: FloatArray | None, target: str) -> Html:
+    """The predictive law along the inputs: with the data if there is one input, as slices if there are more."""
+    if len(slices) == 1 and x is not None:
+        ax = new_axes(WIDE)
+        _draw_slice(ax, slices[0], target, x, y)
+        caption = (
+            "The line is the predicted median. Half of all new observations should fall into the dark band, "
+            "nine in ten into the light one."
+        )
+        return figure("Prediction and data", [_svg(ax, "fan", f"{target} along {slices[0].name}")], caption)
+    drawings = []
+    ends = np.concatenate([end for cut in slices for _, *pair in cut.bands for end in pair])
+    for place, cut in enumerate(slices):
+        ax = new_axes(PANEL)
+        _draw_slice(ax, cut, target)
+        ax.set_ylim(*_padded(ends))
+        drawings.append(_svg(ax, f"slice-{place}", f"{target} along {cut.name}"))
+    return figure(
+        "Prediction along each input",
+        drawings,
+        "One input varies, the others stay at their median (numbers) or most frequent value (categories). "
+        "The line is the predicted median; half of all new observations there should fall into the dark band, nine in "
+        "ten into the light one. All panels share one vertical scale, the most important input comes first.",
+    )
+
+
+def observed_figure(assessment: Assessment, target: str) -> Html:
+    """Observed against predicted."""
+    a = assessment
+    ax = plot_observed(a.y, a.median, a.lower, a.upper, ax=new_axes(SMALL), target=target)
+    if a.n <= MOST_WHISKERS:
+        caption = "Each dot is a row, each whisker its 90% interval. Orange dots lie outside: one in ten should."
+    else:
+        caption = (
+            "Darker means more rows. Nine in ten should lie between the orange lines, evenly about the dashed one."
+        )
+    return figure("Predicted against observed", [_svg(ax, "observed", f"observed against predicted {target}")], caption)
+
+
+def pit_figure(assessment: Assessment) -> Html:
+    """PIT histogram."""
+    ax = plot_pit(assessment.pit, ax=new_axes(SMALL))
+    return figure(
+        "Where observations fell (PIT)",
+        [_svg(ax, "pit", "histogram of probability integral transforms")],
+        "Flat is right. A bowl means intervals too narrow, a hill too wide, a slope a biased prediction. "
+        "By luck, about one bar in twenty leaves the grey range.",
+    )
+
+
+def calibration_figure(assessment: Assessment) -> Html:
+    """Calibration curve."""
+    a = assessment
+    ax = plot_calibration(a.nominal, a.observed, a.n, ax=new_axes(SMALL))
+    return figure(
+        "Do intervals hold what they promise?",
+        [_svg(ax, "calibration", "observed over nominal coverage of central intervals")],
+        "On the diagonal, intervals hold exactly as often as promised; below it they are too narrow, above "
+        "it too wide. The band is simultaneous: a calibrated model stays inside everywhere with at least 95% chance.",
+    )
+
+
+def effects_figure(effects: Sequence[MainEffect], target: str) -> Html:
+    """Main effects, most important first: shares of all inputs, then curves of the first few."""
+    varying = [effect for effect in effects if len(effect.values) > 1]
+    constant = [effect.name for effect in effects if len(effect.values) == 1]
+    shown = varying[:MOST_PANELS]
+    drawings = [_shares_svg(varying)] if len(varying) > 1 else []
+    means = np.concatenate([effect.mean for effect in shown])
+    for place, effect in enumerate(shown):
+        ax = plot_main_effect(effect, ax=new_axes(PANEL), ylabel=f"mean of {target}")
+        ax.set_ylim(*_padded(means))
+        drawings.append(_svg(ax, f"effect-{place}", f"main effect of {effect.name}"))
+    return figure(
+        "Main effects",
+        drawings,
+        "The predicted mean with one input held at each value, averaged over the rows of the other inputs. The share "
+        "says how much of the variance of the prediction the input explains on its own; what is missing to 100% is "
+        "interaction.",
+        _left_out(len(varying), constant),
+    )
+
+
+def training_figure(history: Any) -> Html | None:
+    """Training loss and the score of held-out rows, as far as they were noted."""
+    drawings = []
+    if len(history.loss):
+        ax = plot_training(history.epoch, history.loss, ax=new_axes(PANEL), ylabel="training loss")
+        drawings.append(_svg(ax, "training", "training loss by epoch"))
+    if len(history.held_out_crps):
+        ax = new_axes(PANEL)
+        plot_training(history.held_out_epoch, history.held_out_crps, ax=ax, ylabel="CRPS of held-out rows")
+        drawings.append(_svg(ax, "held-out", "CRPS of held-out rows by epoch"))
+    if not drawings:
+        return None
+    return figure(
+        "Training",
+        drawings,
+        "Both curves should have flattened; a held-out score that rises again while the loss falls means overfitting. "
+        f"They are on the scale of the standardised response. Training took {format_number(history.seconds, 3)} s.",
+    )
+
+
+def _draw_slice(
+    ax: Any, cut: Slice, target: str, x_observed: FloatArray | None = None, y_observed: FloatArray | None = None
+) -> None:
+    if cut.categorical:
+        labels = [str(value) for value in cut.values]
+        plot_fan_by_category(labels, cut.median, cut.bands, ax=ax, xlabel=cut.name, ylabel=target)
+        return
+    plot_fan(
+        cut.values,
+        cut.median,
+        cut.bands,
+        x_observed=x_observed,
+        y_observed=y_observed,
+        ax=ax,
+        xlabel=cut.name,
+        ylabel=target,
+    )
+
+
+def _shares_svg(varying: Sequence[MainEffect]) -> Html:
+    first = varying[:MOST_BARS]
+    ax = plot_shares([effect.name for effect in first], [effect.share for effect in first])
+    return _svg(ax, "shares", "share of variance explained by each input")
+
+
+def _left_out(n_varying: int, constant: Sequence[str]) -> str:
+    """A sentence for inputs that are not drawn, if any."""
+    sentences = []
+    if n_varying > MOST_BARS:
+        sentences.append(f" The {n_varying - MOST_BARS} inputs with smaller shares are not shown.")
+    if constant:
+        names = ", ".join(shorten(name) for name in constant[:MOST_CONSTANT])
+        more = ", …" if len(constant) > MOST_CONSTANT else ""
+        sentences.append(f" Constant in these rows, so without effect: {names}{more}.")
+    return "".join(sentences)
+
+
+def _padded(values: FloatArray) -> tuple[float, float]:
+    """Limits a little beyond the values, never equal."""
+    low, high = float(values.min()), float(values.max())
+    pad = 0.06 * (high - low) or abs(low) * 0.06 or 1.0
+    return low - pad, high + pad
+
+
+def _svg(ax: Any, name: str, description: str) -> Html:
+    return Html(to_svg(ax.figure, name, description))

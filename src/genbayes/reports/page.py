@@ -1,0 +1,125 @@
+"""A tiny builder of self-contained HTML pages: no scripts, nothing fetched from elsewhere.
+
+Text is escaped unless it already is `Html`, so nothing that a user can name (columns, files, categories) can
+break a page or put code into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from genbayes.reports.stylesheet import STYLESHEET
+
+__all__ = ["Html", "Tile", "card", "columns", "figure", "join", "page", "paragraph", "strong", "table", "tiles"]
+
+
+class Html(str):
+    """Text that is markup already; everything else is escaped before it enters a page."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One number with its name and what to make of it.
+
+    Attributes:
+        label: What is measured.
+        value: The number, formatted.
+        hint: A few words on how to judge it.
+        attention: Whether to colour the number.
+    """
+
+    label: str
+    value: str
+    hint: str
+    attention: bool = False
+
+
+def join(*parts: str) -> Html:
+    """Parts one after another, text escaped and markup kept.
+
+    Example:
+        >>> join("1 < 2 ", Html("<b>yes</b>"))
+        '1 &lt; 2 <b>yes</b>'
+    """
+    return Html("".join(part if isinstance(part, Html) else escape(part) for part in parts))
+
+
+def strong(text: str) -> Html:
+    """Text that stands out.
+
+    Example:
+        >>> strong("<x>")
+        '<strong>&lt;x&gt;</strong>'
+    """
+    return join(Html("<strong>"), text, Html("</strong>"))
+
+
+def paragraph(*parts: str, kind: str = "") -> Html:
+    """A paragraph of a class of the style sheet."""
+    return join(Html(f'<p class="{escape(kind)}">'), *parts, Html("</p>\n"))
+
+
+def bullets(items: Iterable[str], kind: str) -> Html:
+    """A list of sentences."""
+    lines = [join(Html("<li>"), item, Html("</li>\n")) for item in items]
+    return join(Html(f'<ul class="{escape(kind)}">\n'), *lines, Html("</ul>\n"))
+
+
+def tiles(items: Iterable[Tile]) -> Html:
+    """A row of numbers, wrapping on narrow screens."""
+    parts = [Html('<dl class="tiles">\n')]
+    for item in items:
+        parts.append(Html(f'<div class="tile{" attention" if item.attention else ""}">'))
+        parts.append(join(Html("<dt>"), item.label, Html('</dt><dd class="value">'), item.value))
+        parts.append(join(Html('</dd><dd class="hint">'), item.hint, Html("</dd></div>\n")))
+    return join(*parts, Html("</dl>\n"))
+
+
+def card(title: str, *blocks: Html) -> Html:
+    """A titled box."""
+    return join(Html('<section class="card"><h2>'), title, Html("</h2>\n"), *blocks, Html("</section>\n"))
+
+
+def figure(title: str, drawings: Sequence[Html], *caption: str) -> Html:
+    """A titled box with one or more drawings side by side and how to read them below."""
+    shown = join(Html('<div class="panels">\n'), *drawings, Html("</div>\n")) if len(drawings) > 1 else drawings[0]
+    below = join(Html("<figcaption><b>How to read this.</b> "), *caption, Html("</figcaption>"))
+    return card(title, join(Html("<figure style='margin: 0'>"), shown, below, Html("</figure>\n")))
+
+
+def columns(*cards: Html) -> Html:
+    """Boxes side by side where the screen is wide enough."""
+    return join(Html('<div class="columns">\n'), *cards, Html("</div>\n"))
+
+
+def table(rows: Iterable[tuple[str, str]]) -> Html:
+    """Two columns: name and value."""
+    lines = [
+        join(Html('<tr><th scope="row">'), name, Html("</th><td>"), value, Html("</td></tr>\n")) for name, value in rows
+    ]
+    return join(Html("<table>\n"), *lines, Html("</table>\n"))
+
+
+def page(title: str, subtitle: str, blocks: Iterable[Html], footer: str = "") -> str:
+    """A whole HTML document.
+
+    Example:
+        >>> page("<b>", "", [])[:15], "<title>&lt;b&gt;</title>" in page("<b>", "", [])
+        ('<!doctype html>', True)
+    """
+    return join(
+        Html('<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>'),
+        title,
+        Html(f"</title>\n<style>{STYLESHEET}</style>\n</head>\n<body>\n<main>\n<h1>"),
+        title,
+        Html("</h1>\n"),
+        paragraph(subtitle, kind="subtitle"),
+        *blocks,
+        join(Html("<footer>"), footer, Html("</footer>\n")),
+        Html("</main>\n</body>\n</html>\n"),
+    )

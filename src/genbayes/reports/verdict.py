@@ -1,0 +1,75 @@
+"""An assessment in plain language: one paragraph, and one tile a number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from genbayes.analysis import Assessment, MainEffect, expected_coverage
+from genbayes.reports.numbers import format_number, format_share, format_with_error
+from genbayes.reports.page import Html, Tile, join, paragraph, strong
+
+__all__ = ["score_tiles", "verdict"]
+
+NOTABLE = 0.05  # an input that explains less is not named in the verdict
+MOST_NAMED = 3
+
+
+def verdict(assessment: Assessment, effects: Sequence[MainEffect]) -> Html:
+    """What the numbers say: how good, whether the intervals keep their promise, which inputs matter."""
+    low, high = expected_coverage(assessment.n, 0.9)
+    kind = "verdict" if low <= assessment.coverage_90 <= high else "verdict attention"
+    return paragraph(_accuracy(assessment), _coverage(assessment, low, high), _inputs(effects), kind=kind)
+
+
+def _accuracy(assessment: Assessment) -> Html:
+    score = format_with_error(assessment.crps, assessment.crps_se)
+    start = join(f"Over {assessment.n:,} rows the CRPS averages ", strong(score), " (standard error)")
+    skill = assessment.skill
+    if skill is None:
+        return join(start, ". ")
+    word = "better" if skill >= 0 else "worse"
+    return join(start, f", {format_share(abs(skill))} {word} than a forecast that ignores the inputs. ")
+
+
+def _coverage(assessment: Assessment, low: float, high: float) -> Html:
+    n, share = assessment.n, assessment.coverage_90
+    held = f"{round(share * n):,} of {n:,} observations ({format_share(share)})"
+    expected = f"with this many rows, intervals that deserve the name hold {round(low * n):,} to {round(high * n):,}. "
+    if share < low:
+        judgement = ("fewer than promised, so the intervals are too narrow", "; ")
+    elif share > high:
+        judgement = ("more than promised, so the intervals are too wide", "; ")
+    else:
+        judgement = ("consistent with 90%", ": ")
+    return join("The 90% intervals held ", strong(held), ", ", strong(judgement[0]), judgement[1], expected)
+
+
+def _inputs(effects: Sequence[MainEffect]) -> Html:
+    if len(effects) == 1:
+        return join("The only input is ", strong(effects[0].name), ".")
+    named = [effect for effect in effects if effect.share >= NOTABLE][:MOST_NAMED]
+    if not named:
+        return join("No input explains much of the predicted variation on its own.")
+    listed = [join(strong(effect.name), f" ({format_share(round(effect.share, 2))})") for effect in named]
+    first = join("Of the predicted variation, most is explained by ", listed[0])
+    return join(first, *(join(", then ", name) for name in listed[1:]), ".")
+
+
+def score_tiles(assessment: Assessment) -> list[Tile]:
+    """The scores, each with a few words on how to judge it."""
+    a = assessment
+    skill = "–" if a.skill is None else format_share(a.skill)
+    return [
+        Tile("CRPS", format_with_error(a.crps, a.crps_se), "± standard error; smaller is better"),
+        Tile("Skill", skill, f"1 − CRPS / {format_number(a.crps_reference, 3)}, the score without inputs"),
+        Tile("RMSE", format_number(a.rmse), "error of the predicted mean"),
+        _coverage_tile(a.n, 0.5, a.coverage_50),
+        _coverage_tile(a.n, 0.9, a.coverage_90),
+        Tile("Width of 90% intervals", format_number(a.width_90), "on average; narrow is good if they hold"),
+    ]
+
+
+def _coverage_tile(n: int, level: float, share: float) -> Tile:
+    low, high = expected_coverage(n, level)
+    hint = f"luck allows {format_share(low)} to {format_share(high)}"
+    return Tile(f"{level:.0%} intervals hold", format_share(share), hint, attention=not low <= share <= high)

@@ -1,0 +1,286 @@
+"""QuantileSurrogate: a scikit-learn regressor that returns the whole predictive distribution (GBC of the paper).
+
+`fit` takes data through one door, lets the feature map and the recipe decide, and keeps what was learnt in
+attributes ending in an underscore. Everything it predicts is read from one law per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from genbayes.arrays import BoolArray, FloatArray
+from genbayes.data.dataset import Dataset
+from genbayes.distribution import Normal, Predictor, QuantileFunction
+from genbayes.errors import InvalidInput
+from genbayes.features import FeatureMap, Identity, measure_bimodality
+from genbayes.network import DEFAULT, QUANTILE_DOMINANT, LossWeights
+from genbayes.persistence import Savable, State
+from genbayes.scaling import Bounds, InputScaler, ResponseScaler
+from genbayes.seeding import RandomState, as_generator
+from genbayes.surrogate.coverage import InputCoverage
+from genbayes.surrogate.ensemble import law_of_mean, law_of_run, member_laws
+from genbayes.surrogate.inputs import as_table, check_fit_data, check_predict_data, learn_categories
+from genbayes.surrogate.options import RecipeOptions, ScaledRuns
+from genbayes.surrogate.recipes import train
+from genbayes.surrogate.state import restore_fitted, state_of_fitted
+from genbayes.training import History
+from genbayes.validation import check_choice, check_count, check_nonnegative
+
+__all__ = ["QuantileSurrogate"]
+
+
+class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):  # type: ignore[misc]
+    """Generative Bayesian Computation: an implicit quantile network as a surrogate of a simulator.
+
+    Learns the conditional quantile function Q_tau(Y | x) from runs (x, y), paper sections 3.2 to 3.5.
+
+    Args:
+        weights: Weights of location anchor, ordering and quantile term: "default" (0.3, 0.3, 0.4),
+            "quantile-dominant" (0.1, 0.2, 0.7), "auto" (the second when y is bimodal), or three numbers.
+        features: None for T(x) = x, a feature map, or a list of maps applied one after another.
+        n_members: Ensemble size K; None leaves it to the recipe.
+        prior_scale: Size of each member's randomized prior, in standard deviations of y; 0 for none.
+        recipe: "fast", our own training with unbiased quantile levels, or "paper", the paper to the letter.
+        y_bounds: (lower, upper) that responses never leave; either may be None.
+        categorical: Names or indices of inputs that are categories.
+        n_hidden: Units of a hidden layer; None leaves it to the recipe.
+        n_layers: Hidden layers of f_x; None leaves it to the recipe, which for "fast" asks the data.
+        n_cosines: Size of the embedding of tau.
+        dropout: Share of hidden units silenced in a training step; None leaves it to the recipe.
+        n_epochs: Passes over the rows; None leaves it to the recipe.
+        batch_size: Rows of a mini-batch; None leaves it to the recipe.
+        learning_rate: Peak rate of Adam; None leaves it to the recipe.
+        weight_decay: Decoupled weight decay.
+        device: "cpu", "cuda", or "auto" for the GPU where there is one.
+        verbose: Whether to show a progress bar.
+        random_state: Seed of everything random in `fit`.
+
+    Attributes:
+        network_: The fitted stacked network.
+        history_: Course of the training.
+        weights_: The loss weights used.
+        n_features_in_, feature_names_in_: Columns seen in `fit`.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(size=(200, 1))
+        >>> y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(200)
+        >>> model = QuantileSurrogate(n_epochs=40, random_state=0).fit(X, y)
+        >>> model.predict_quantiles(X[:3], [0.05, 0.5, 0.95]).shape
+        (3, 3)
+    """
+
+    def __init__(
+        self,
+        *,
+        weights: str | Sequence[float] = "default",
+        features: FeatureMap | Sequence[FeatureMap] | None = None,
+        n_members: int | None = None,
+        prior_scale: float = 0.0,
+        recipe: str = "fast",
+        y_bounds: Bounds | None = None,
+        categorical: Sequence[str | int] | None = None,
+        n_hidden: int | None = None,
+        n_layers: int | None = None,
+        n_cosines: int = 32,
+        dropout: float | None = None,
+        n_epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        weight_decay: float = 0.0,
+        device: str = "auto",
+        verbose: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        self.weights = weights
+        self.features = features
+        self.n_members = n_members
+        self.prior_scale = prior_scale
+        self.recipe = recipe
+        self.y_bounds = y_bounds
+        self.categorical = categorical
+        self.n_hidden = n_hidden
+        self.n_layers = n_layers
+        self.n_cosines = n_cosines
+        self.dropout = dropout
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the distribution of y given x from runs.
+
+        Args:
+            X: Inputs, shape (n, d): an array, or a pandas or polars frame whose column names are remembered.
+            y: Responses, shape (n,).
+            sample_weight: Weights, shape (n,); a weight of 2 equals giving the row twice, to the bit.
+
+        Returns:
+            The fitted surrogate.
+        """
+        options = self._check_settings()
+        rng = as_generator(self.random_state)
+        data = self._take_data(X, y, sample_weight)
+        self.weights_ = self._choose_weights(data)
+        self.features_ = _as_maps(self.features)
+        rng_features, rng_cover, rng_training = rng.spawn(3)
+        Z = data.X
+        for feature_map, child in zip(self.features_, rng_features.spawn(len(self.features_)), strict=True):
+            Z = feature_map.fit_transform(Dataset(Z, data.y, data.weight), child)
+        levels = tuple((coder.column, len(coder.levels)) for coder in self.coders_)
+        self.input_scaler_ = InputScaler.learn(Z, data.weight, levels)
+        self.response_scaler_ = ResponseScaler.learn(data.y, data.weight, options.bounds)
+        scaled = self.input_scaler_.transform(Z)
+        self.coverage_ = InputCoverage.learn(scaled, rng_cover)
+        z = self.response_scaler_.transform(data.y)
+        runs = ScaledRuns(scaled, z, data.weight, self.input_scaler_.blocks, self.weights_)
+        trained = train(runs, options, rng_training)
+        self.network_, self.history_, self.settings_ = trained.network, trained.history, trained.settings
+        self.n_rows_, self.fingerprint_ = len(data), data.fingerprint()
+        return self
+
+    def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run") -> QuantileFunction | Normal:
+        """The predictive distribution at new inputs.
+
+        Args:
+            X: Inputs, shape (n, d), with the columns of `fit`.
+            of: "run" for a new run at x; "mean" for what the ensemble knows of E[y | x], epistemic only.
+
+        Returns:
+            One law per row.
+        """
+        check_choice(of, "of", ["run", "mean"])
+        members = member_laws(
+            self._fitted_network(), self._scaled(X), self.response_scaler_, self.response_scaler_.bounds
+        )
+        if of == "run":
+            return law_of_run(members)
+        if len(members) == 1:
+            raise InvalidInput("n_members must be at least 2 for of='mean', got 1; fit again with n_members=5")
+        return law_of_mean(members)
+
+    def extrapolates(self, X: Any) -> BoolArray:
+        """Whether each row of X lies far from every training input, (n, d) -> (n,)."""
+        scaled = self._scaled(X)
+        return self.coverage_.is_far(scaled)
+
+    def summary(self) -> dict[str, str]:
+        """What was fitted and how, in words, for reports."""
+        check_is_fitted(self, "network_")
+        shape, training = self.settings_.shape, self.settings_.training
+        w = self.weights_
+        return {
+            "recipe": self.recipe,
+            "distinct runs": str(self.n_rows_),
+            "inputs": str(self.n_features_in_),
+            "members": str(shape.n_members),
+            "hidden layers of f_x": f"{shape.n_layers} of {shape.n_hidden if shape.n_layers > 1 else shape.n_merge} units",
+            "loss weights": f"{w.location:g}, {w.order:g}, {w.quantile:g}",
+            "dropout": f"{self.settings_.dropout:g}",
+            "randomized prior": f"{self.settings_.prior_scale:g}",
+            "epochs": str(training.n_epochs),
+            "training time": f"{self.history_.seconds:.1f} s on {self.history_.n_threads} thread(s)",
+        }
+
+    def to_state(self) -> State:
+        """What the fitted surrogate keeps in its file."""
+        check_is_fitted(self, "network_")
+        return state_of_fitted(self)
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The surrogate that a file describes."""
+        return restore_fitted(cls, state)
+
+    def _check_settings(self) -> RecipeOptions:
+        """Every constructor argument but data-dependent ones, checked at the door."""
+        check_choice(self.recipe, "recipe", ["fast", "paper"])
+        check_choice(self.device, "device", ["auto", "cpu", "cuda"])
+        optional = {"n_members": 1, "n_hidden": 1, "n_layers": 1, "n_epochs": 1, "batch_size": 1}
+        for name, least in optional.items():
+            if getattr(self, name) is not None:
+                check_count(getattr(self, name), name, least)
+        check_count(self.n_cosines, "n_cosines")
+        check_nonnegative(self.prior_scale, "prior_scale")
+        check_nonnegative(self.weight_decay, "weight_decay")
+        if self.learning_rate is not None:
+            check_nonnegative(self.learning_rate, "learning_rate", strictly=True)
+        if self.dropout is not None and not (isinstance(self.dropout, (int, float)) and 0 <= self.dropout < 1):
+            raise InvalidInput(f"dropout must lie in [0, 1), got {self.dropout!r}")
+        return RecipeOptions(
+            recipe=self.recipe, n_members=self.n_members, prior_scale=self.prior_scale, n_hidden=self.n_hidden,
+            n_layers=self.n_layers, n_cosines=self.n_cosines, dropout=self.dropout, n_epochs=self.n_epochs,
+            batch_size=self.batch_size, learning_rate=self.learning_rate, weight_decay=self.weight_decay,
+            device=self.device, verbose=bool(self.verbose), bounds=_as_bounds(self.y_bounds),
+        )  # fmt: skip
+
+    def _take_data(self, X: Any, y: Any, sample_weight: Any) -> Dataset:
+        X = as_table(X)
+        self.coders_ = learn_categories(X, self.categorical)
+        X, y = check_fit_data(self, X, y, self.coders_)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        data = Dataset.merged(X, y, weight)
+        if len(data) == 0:
+            raise InvalidInput("sample_weight must be positive for some rows, got zero for all")
+        return data
+
+    def _choose_weights(self, data: Dataset) -> LossWeights:
+        named = {"default": DEFAULT, "quantile-dominant": QUANTILE_DOMINANT}
+        self.bimodality_ = measure_bimodality(data.y, data.weight)
+        if isinstance(self.weights, str):
+            check_choice(self.weights, "weights", [*named, "auto"])
+            automatic = QUANTILE_DOMINANT if self.bimodality_.is_bimodal else DEFAULT
+            return named.get(self.weights, automatic)
+        values = np.asarray(self.weights, dtype=np.float64)
+        if values.shape != (3,) or not np.isfinite(values).all() or (values < 0).any() or values[2] == 0:
+            raise InvalidInput(
+                f"weights must be three numbers of at least 0, the last positive, got {self.weights!r}; "
+                "pass (0.3, 0.3, 0.4)"
+            )
+        return LossWeights(*values.tolist())
+
+    def _scaled(self, X: Any) -> FloatArray:
+        check_is_fitted(self, "network_")
+        Z = check_predict_data(self, X, self.coders_)
+        for feature_map in self.features_:
+            Z = feature_map.transform(Z)
+        return self.input_scaler_.transform(Z)
+
+    def _fitted_network(self) -> Any:
+        check_is_fitted(self, "network_")
+        return self.network_
+
+
+def _as_maps(features: FeatureMap | Sequence[FeatureMap] | None) -> list[FeatureMap]:
+    """Unfitted copies of the feature maps, in order."""
+    if features is None:
+        return [Identity()]
+    maps = list(features) if isinstance(features, (list, tuple)) else [features]
+    for each in maps:
+        if not isinstance(each, FeatureMap):
+            raise InvalidInput(f"features must be None, a feature map or a list of them, got {each!r}")
+    return [clone(each) for each in maps]
+
+
+def _as_bounds(bounds: Bounds | None) -> Bounds:
+    if bounds is None:
+        return (None, None)
+    try:
+        lower, upper = (None if bound is None else float(bound) for bound in bounds)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"y_bounds must be (lower, upper), got {bounds!r}; either may be None") from error
+    finite = all(bound is None or np.isfinite(bound) for bound in (lower, upper))
+    if not finite or (lower is not None and upper is not None and lower >= upper):
+        raise InvalidInput(f"y_bounds must be finite or None with lower < upper, got {bounds!r}; use None for no bound")
+    return lower, upper

@@ -1,0 +1,88 @@
+"""What passes between the estimator and the recipes: the user's settings in, a trained network out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from genbayes.arrays import FloatArray
+from genbayes.errors import InvalidInput
+from genbayes.network import IQNSettings, LossWeights, PriorIQN, Rows
+from genbayes.scaling import Bounds
+from genbayes.training import History
+
+__all__ = ["RecipeOptions", "ScaledRuns", "Trained", "choose_device", "take_rows"]
+
+
+@dataclass(frozen=True)
+class RecipeOptions:
+    """Constructor arguments of the surrogate, checked; None leaves a choice to the recipe."""
+
+    recipe: str
+    n_members: int | None
+    prior_scale: float
+    n_hidden: int | None
+    n_layers: int | None
+    n_cosines: int
+    dropout: float | None
+    n_epochs: int | None
+    batch_size: int | None
+    learning_rate: float | None
+    weight_decay: float
+    device: str
+    verbose: bool
+    bounds: Bounds
+
+
+@dataclass(frozen=True)
+class ScaledRuns:
+    """Runs on the network's scale.
+
+    Attributes:
+        Z: Inputs, shape (n, p).
+        y: Responses, shape (n,).
+        weight: Positive weights, shape (n,).
+        blocks: One-hot blocks (start, stop) among the columns of Z.
+        loss_weights: Weights of the three loss terms.
+    """
+
+    Z: FloatArray
+    y: FloatArray
+    weight: FloatArray
+    blocks: tuple[tuple[int, int], ...]
+    loss_weights: LossWeights
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def tensors(self, device: torch.device) -> Rows:
+        """The runs as single-precision tensors, weights scaled to mean 1."""
+        weight = self.weight / self.weight.mean()
+        Z, y, w = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in (self.Z, self.y, weight))
+        if not bool(torch.isfinite(y).all() and torch.isfinite(Z).all()):
+            raise InvalidInput("X and y must fit single precision after scaling, got larger values; look for outliers")
+        return Rows(Z, y, w)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained network, the settings it was trained with, and the course of the training."""
+
+    network: PriorIQN
+    settings: IQNSettings
+    history: History
+
+
+def choose_device(name: str) -> torch.device:
+    """The device a user means; "auto" is the GPU where there is one."""
+    if name == "cuda" and not torch.cuda.is_available():
+        raise InvalidInput("device must be available, got 'cuda' on a machine without it; use device='auto'")
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def take_rows(rows: Rows, index: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Rows:
+    """Some of the rows."""
+    chosen = torch.as_tensor(index, device=rows.Z.device)
+    return Rows(rows.Z[chosen], rows.y[chosen], rows.weight[chosen])

@@ -1,0 +1,193 @@
+"""The one door for values that a user passes; inner code trusts what has come through here.
+
+Estimators also use scikit-learn's `validate_data`, whose sentences its own checks match. Each function returns
+the value in the form the library works with, or raises `InvalidInput` with one sentence.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genbayes.arrays import BoolArray, FloatArray
+from genbayes.errors import InvalidInput
+
+__all__ = [
+    "check_array",
+    "check_choice",
+    "check_column",
+    "check_count",
+    "check_finite",
+    "check_level",
+    "check_nonnegative",
+    "check_targets",
+    "check_tau",
+    "describe_rows",
+    "suggest",
+]
+
+SHOWN_ROWS = 5  # a message names this many rows and counts the rest
+
+
+def check_level(level: float) -> float:
+    """Nominal coverage, strictly between 0 and 1.
+
+    Example:
+        >>> check_level(0.9)
+        0.9
+    """
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
+        raise InvalidInput(f"level must lie strictly between 0 and 1, got {level!r}; pass 0.9 for 90%")
+    return float(level)
+
+
+def check_tau(tau: ArrayLike) -> FloatArray:
+    """Quantile levels, strictly between 0 and 1, as an array of shape () or (m,).
+
+    Example:
+        >>> check_tau([0.05, 0.95])
+        array([0.05, 0.95])
+    """
+    try:
+        levels = np.asarray(tau, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"tau must be a number or a sequence of numbers, got {tau!r}") from error
+    if levels.ndim > 1 or levels.size == 0:
+        raise InvalidInput(f"tau must be a number or a non-empty sequence, got shape {levels.shape}")
+    outside = levels[~((levels > 0) & (levels < 1))]  # the complement also catches NaN
+    if outside.size:
+        first = float(outside.ravel()[0])
+        raise InvalidInput(f"tau must lie strictly between 0 and 1, got {first!r}; pass 0.05 for the 5% quantile")
+    return levels
+
+
+def check_targets(y: ArrayLike, n: int) -> FloatArray:
+    """Observed responses to score against, finite, shape (n,); a scalar is spread over the rows.
+
+    Example:
+        >>> check_targets([1, 2], 2)
+        array([1., 2.])
+    """
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"y must be numbers, got {type(y).__name__}") from error
+    if values.ndim == 0:
+        values = np.full(n, float(values))
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n,):
+        raise InvalidInput(f"y must have shape ({n},), one value per row, got {values.shape}")
+    return check_finite(values, "y")
+
+
+def check_finite(values: FloatArray, name: str) -> FloatArray:
+    """The array itself, if it holds neither NaN nor infinity; otherwise which rows do.
+
+    Example:
+        >>> check_finite(np.array([1.0, 2.0]), "y")
+        array([1., 2.])
+    """
+    bad = ~np.isfinite(values)
+    if bad.any():
+        rows = bad if values.ndim == 1 else bad.reshape(len(values), -1).any(axis=1)
+        raise InvalidInput(f"{name} must be finite, got NaN or infinity in {describe_rows(rows)}; drop or repair them")
+    return values
+
+
+def describe_rows(marked: BoolArray) -> str:
+    """How many rows are marked and which come first, for an error message.
+
+    Example:
+        >>> describe_rows(np.array([False, True, True]))
+        '2 of 3 rows (rows 1, 2)'
+    """
+    index = np.flatnonzero(marked)
+    shown = ", ".join(str(i) for i in index[:SHOWN_ROWS])
+    more = ", ..." if len(index) > SHOWN_ROWS else ""
+    word = "row" if len(index) == 1 else "rows"
+    return f"{len(index)} of {len(marked)} rows ({word} {shown}{more})"
+
+
+def check_count(value: Any, name: str, at_least: int = 1) -> int:
+    """A whole number not below `at_least`.
+
+    Example:
+        >>> check_count(3, "n_members")
+        3
+    """
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < at_least:
+        raise InvalidInput(f"{name} must be a whole number of at least {at_least}, got {value!r}")
+    return int(value)
+
+
+def check_nonnegative(value: Any, name: str, *, strictly: bool = False) -> float:
+    """A finite number that is not negative (or, `strictly`, is positive).
+
+    Example:
+        >>> check_nonnegative(0, "prior_scale")
+        0.0
+    """
+    rule = "positive" if strictly else "zero or positive"
+    good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and np.isfinite(float(value))
+    if not good or value < 0 or (strictly and value == 0):
+        raise InvalidInput(f"{name} must be {rule} and finite, got {value!r}")
+    return float(value)
+
+
+def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
+    """One of a few words; a near miss is answered with the nearest.
+
+    Example:
+        >>> check_choice("fast", "recipe", ["fast", "paper"])
+        'fast'
+    """
+    options = list(choices)
+    if not isinstance(value, str) or value not in options:
+        listed = ", ".join(repr(option) for option in options)
+        raise InvalidInput(f"{name} must be one of {listed}, got {value!r}{suggest(value, options)}")
+    return value
+
+
+def suggest(word: Any, known: Iterable[str]) -> str:
+    """`; did you mean ...?` when a known word is close, else nothing.
+
+    Example:
+        >>> suggest("presure", ["pressure", "mach"])
+        "; did you mean 'pressure'?"
+    """
+    near = get_close_matches(str(word), [str(name) for name in known], n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def check_array(values: ArrayLike, name: str, shape: str) -> FloatArray:
+    """Finite numbers as float64, with as many axes as `shape` has letters; no axis but the first may be empty.
+
+    Example:
+        >>> check_array([[1, 2]], "q", "(n, m)")
+        array([[1., 2.]])
+    """
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} must be numbers of shape {shape}, got {type(values).__name__}") from error
+    if array.ndim != len([letter for letter in shape.strip("()").split(",") if letter]) or 0 in array.shape[1:]:
+        raise InvalidInput(f"{name} must have shape {shape}, got {array.shape}")
+    check_finite(np.atleast_1d(array), name)
+    return array
+
+
+def check_column(values: ArrayLike, name: str, n: int) -> FloatArray:
+    """Finite numbers, one per row, shape (n,); a scalar is spread over the rows.
+
+    Example:
+        >>> check_column(0.5, "scale", 2)
+        array([0.5, 0.5])
+    """
+    array = check_array(values, name, "()" if np.ndim(values) == 0 else "(n,)")
+    if array.ndim and array.shape != (n,):
+        raise InvalidInput(f"{name} must have shape ({n},), one value per row, got {array.shape}")
+    return np.array(np.broadcast_to(array, (n,)))

@@ -1,0 +1,68 @@
+"""Files appear whole or not at all: write beside the target, flush to disk, then rename over it.
+
+Every file that genbayes writes goes through here, so an interrupt or a full disk leaves the old file as it was.
+"""
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from genbayes.errors import UnwritableFile
+
+__all__ = ["check_writable", "write_atomically"]
+
+
+def check_writable(path: str | os.PathLike[str]) -> Path:
+    """The path, if a file can be created or replaced there; asked before long work, so that none is lost.
+
+    Example:
+        >>> import tempfile
+        >>> check_writable(Path(tempfile.gettempdir()) / "model.gb").name
+        'model.gb'
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise UnwritableFile(f"path must name a file, got the directory {str(target)!r}; add a file name")
+    folder = target.parent
+    if not folder.is_dir():
+        raise UnwritableFile(f"path must lie in an existing folder, got {str(target)!r}; create {str(folder)!r} first")
+    if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
+        raise UnwritableFile(f"path must be writable, got {str(target)!r}; check its permissions")
+    return target
+
+
+def write_atomically(path: str | os.PathLike[str], content: bytes) -> Path:
+    """Write `content` to `path` so that a reader sees the old file or the new one, never a part.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_atomically(Path(folder) / "note.txt", b"whole").read_bytes()
+        b'whole'
+    """
+    target = check_writable(path)
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _usual_mode(target))
+        os.replace(temporary, target)
+    except OSError as error:
+        raise UnwritableFile(f"path must be writable, got {str(target)!r}; {error.strerror or error}") from error
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+    return target
+
+
+def _usual_mode(target: Path) -> int:
+    """Permissions of the file being replaced, or what `open` would have given (mkstemp's are private)."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -47,4 +47,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     except UnreadableFile:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:  # a crafted or incomplete manifest
-        raise UnreadableFile(f"the model file must describe a complete {state.kind}, got one that does not: {error}") from error
+        raise UnreadableFile(
+            f"the model file must describe a complete {state.kind}, got one that does not: {error}"
+        ) from error

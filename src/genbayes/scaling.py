@@ -8,6 +8,7 @@ map g, then the result is standardised. Weighted throughout, so that a weight of
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,7 +25,7 @@ EDGE = 1e-3
 
 
 def weighted_moments(values: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weighted mean and standard deviation of each column, free of overflow; a constant column gets scale 1.
+    """Weighted mean and standard deviation of each column, free of overflow; a constant column's is its own size.
 
     Args:
         values: Finite numbers, shape (n,) or (n, p).
@@ -44,7 +45,7 @@ def weighted_moments(values: FloatArray, weight: FloatArray) -> tuple[FloatArray
     center = share @ scaled
     scale = np.sqrt(share @ (scaled - center) ** 2)
     rounding = 4 * np.finfo(np.float64).eps * np.abs(center)  # a constant column's spread is rounding noise
-    scale = np.where(scale > rounding, scale, 1.0 / unit)
+    scale = np.where(scale > rounding, scale, 1.0)
     return np.asarray(center * unit), np.asarray(scale * unit)
 
 
@@ -65,9 +66,7 @@ class InputScaler:
     categorical: tuple[tuple[int, int], ...] = field(default=())
 
     @classmethod
-    def learn(
-        cls, Z: FloatArray, weight: FloatArray, categorical: tuple[tuple[int, int], ...] = ()
-    ) -> InputScaler:
+    def learn(cls, Z: FloatArray, weight: FloatArray, categorical: tuple[tuple[int, int], ...] = ()) -> InputScaler:
         """The scaler of features Z, shape (n, p), with row weights, shape (n,).
 
         Example:
@@ -84,7 +83,7 @@ class InputScaler:
     def blocks(self) -> tuple[tuple[int, int], ...]:
         """Where each category's one-hot block lies in the result: pairs (start, stop)."""
         edges = np.cumsum([len(self.numeric), *(size for _, size in self.categorical)])
-        return tuple((int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True))
+        return tuple((int(a), int(b)) for a, b in pairwise(edges))
 
     @property
     def n_outputs(self) -> int:
@@ -145,11 +144,11 @@ class ResponseScaler:
         return cls(float(center), float(scale), bounds, trial.bend, trial.edge)
 
     def transform(self, y: FloatArray) -> FloatArray:
-        """z = (g(y) - center) / scale, any shape."""
+        """Z = (g(y) - center) / scale, any shape."""
         return (self._unbound(y) - self.center) / self.scale
 
     def inverse(self, z: FloatArray) -> FloatArray:
-        """y = g^{-1}(center + scale z), any shape; never leaves the bounds."""
+        """Y = g^{-1}(center + scale z), any shape; never leaves the bounds."""
         return self._rebound(self.center + self.scale * z)
 
     def _unbound(self, y: FloatArray) -> FloatArray:

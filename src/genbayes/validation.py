@@ -93,7 +93,7 @@ def check_finite(values: FloatArray, name: str) -> FloatArray:
     """
     bad = ~np.isfinite(values)
     if bad.any():
-        rows = bad if values.ndim == 1 else bad.reshape(len(values), -1).any(axis=1)
+        rows = np.asarray(bad.reshape(len(values), -1).any(axis=1))
         raise InvalidInput(f"{name} must be finite, got NaN or infinity in {describe_rows(rows)}; drop or repair them")
     return values
 

@@ -30,6 +30,8 @@ def test_a_report_is_written_with_the_same_scores(ask, bell, runs, tmp_path) -> 
         (["--target", "gas"], "target must be numbers, got 'O2' in column 'gas', 20 of 20 rows"),
         (["--target", "yy"], "target must be a column of the table, got 'yy'"),
         (["--target", "x"], "inputs must not contain the target, got 'x' among them"),
+        (["--target", "y", "--report", "runs.csv"], "--report must differ from the files that are read"),
+        (["--target", "y", "--report", "./m.gb"], "--report must differ from the files that are read"),
         (["--target", "y", "--report", "no/r.html"], "path must lie in an existing folder, got 'no/r.html'"),
     ],
 )

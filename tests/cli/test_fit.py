@@ -2,9 +2,11 @@ import pytest
 
 from genbayes.data import read_table
 
+FIT = ("fit", "runs.csv", "--target", "y", "--categorical", "gas", "-o", "m.gb")
+
 
 def test_fit_writes_a_model_and_says_what_to_type_next(ask, bell, runs, tmp_path) -> None:
-    answer = ask("fit", "runs.csv", "--target", "y", "-o", "model.gb")
+    answer = ask("fit", "runs.csv", "--target", "y", "--categorical", "gas", "-o", "model.gb")
     assert (answer.code, answer.err) == (0, "")
     assert (tmp_path / "model.gb").exists()
     assert "written to model.gb" in answer.lines
@@ -15,7 +17,7 @@ def test_fit_writes_a_model_and_says_what_to_type_next(ask, bell, runs, tmp_path
 
 def test_options_reach_the_surrogate(ask, bell, runs) -> None:
     ask(
-        "fit", "runs.csv", "--target", "y", "-o", "m.gb", "--categorical", "gas", "--bounds", "0,", "--members", "3",
+        *FIT, "--bounds", "0,", "--members", "3",
         "--recipe", "paper", "--weights", "0.1,0.2,0.7", "--epochs", "9", "--seed", "4",
     )  # fmt: skip
     assert bell.made[0].settings == {
@@ -31,17 +33,17 @@ def test_options_reach_the_surrogate(ask, bell, runs) -> None:
 
 
 def test_options_not_given_are_left_to_the_surrogate(ask, bell, runs) -> None:
-    ask("fit", "runs.csv", "--target", "y", "-o", "m.gb")
-    assert bell.made[0].settings == {"random_state": 0, "verbose": False}
+    ask(*FIT)
+    assert bell.made[0].settings == {"categorical": ["gas"], "random_state": 0, "verbose": False}
 
 
 def test_inputs_may_be_chosen(ask, bell, runs) -> None:
-    answer = ask("fit", "runs.csv", "--target", "y", "-o", "m.gb", "--inputs", "x", "--json")
+    answer = ask("fit", "runs.csv", "--target", "y", "--inputs", "x", "-o", "m.gb", "--json")
     assert answer.json["inputs"] == ["x"]
 
 
 def test_json_is_one_object_and_nothing_else(ask, bell, runs) -> None:
-    answer = ask("fit", "runs.csv", "--target", "y", "-o", "m.gb", "--json")
+    answer = ask(*FIT, "--json")
     assert answer.out.count("\n") == 1
     seconds = answer.json.pop("seconds")
     assert 0 <= seconds < 60
@@ -57,19 +59,19 @@ def test_json_is_one_object_and_nothing_else(ask, bell, runs) -> None:
 
 
 def test_quiet_prints_nothing(ask, bell, runs) -> None:
-    answer = ask("fit", "runs.csv", "--target", "y", "-o", "m.gb", "--quiet")
+    answer = ask(*FIT, "--quiet")
     assert (answer.code, answer.out, answer.err) == (0, "", "")
 
 
 def test_a_report_is_scored_on_rows_the_model_has_not_seen(ask, bell, runs, tmp_path) -> None:
-    answer = ask("fit", "runs.csv", "--target", "y", "-o", "m.gb", "--report", "r.html", "--json")
+    answer = ask(*FIT, "--report", "r.html", "--json")
     assert [made.n for made in bell.made] == [16, 20]
     assert answer.json["scores"]["n"] == 4
     assert (tmp_path / "r.html").stat().st_size > 1000
 
 
 def test_a_report_says_that_the_model_file_saw_all_rows(ask, bell, runs) -> None:
-    answer = ask("fit", "runs.csv", "--target", "y", "-o", "m.gb", "--report", "r.html")
+    answer = ask(*FIT, "--report", "r.html")
     assert answer.err == (
         "For the report: fitting 16 rows, keeping 4 aside to score on.\nFor the model file: fitting all 20 rows.\n"
     )
@@ -88,10 +90,10 @@ def test_a_report_says_that_the_model_file_saw_all_rows(ask, bell, runs) -> None
         ),
         (["-o", "m.gb", "--report", "."], "path must name a file, got the directory '.'; add a file name"),
         (["-o", "m.gb", "--report", "m.gb"], "--report must differ from --output, got 'm.gb' for both"),
-        (["-o", "runs.csv"], "--output must differ from the table of runs, got 'runs.csv' for both"),
+        (["-o", "runs.csv"], "--output must differ from the files that are read, got 'runs.csv' for both"),
         (
             ["-o", "m.gb", "--report", "runs.csv"],
-            "--report must differ from the table of runs, got 'runs.csv' for both",
+            "--report must differ from the files that are read, got 'runs.csv' for both",
         ),
     ],
 )
@@ -111,7 +113,7 @@ def test_a_bad_path_is_said_before_any_training(ask, bell, runs, words, sentence
         ),
         (
             ["runs.csv", "--target", "gas"],
-            "target must be numbers, got 'O2' in column 'gas', 20 of 20 rows (lines 2, 3, 4, 5, 6, ...)",
+            "target must be numbers, got 'O2' in column 'gas', 20 of 20 rows (lines 2, 3, 4, 5, 6, ...); repair them",
         ),
         (
             ["runs.csv", "--target", "y", "--inputs", "X"],
@@ -136,11 +138,13 @@ def test_control_c_leaves_the_model_file_as_it_was(ask, bell, runs, tmp_path, mo
     if exists:
         (tmp_path / "m.gb").write_text("old")
     monkeypatch.setattr(bell, "fit", interrupt)
-    answer = ask("fit", "runs.csv", "--target", "y", "-o", "m.gb")
+    answer = ask(*FIT)
     assert (answer.code, answer.err) == (130, f"Error: stopped by Ctrl-C; m.gb {outcome}\n")
     assert {path.name for path in tmp_path.iterdir()} == {"runs.csv", "m.gb"} if exists else {"runs.csv"}
 
 
 def test_a_table_may_be_parquet(ask, bell, runs, tmp_path) -> None:
     read_table(runs).to_parquet(tmp_path / "runs.parquet", index=False)
-    assert ask("fit", "runs.parquet", "--target", "y", "-o", "m.gb", "--json").json["rows"] == 20
+    assert (
+        ask("fit", "runs.parquet", "--target", "y", "--categorical", "gas", "-o", "m.gb", "--json").json["rows"] == 20
+    )

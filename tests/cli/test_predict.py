@@ -72,6 +72,7 @@ def test_json_names_the_file_instead_when_there_is_one(ask, bell, new) -> None:
         (["--quantiles", "0,0.5"], "tau must lie strictly between 0 and 1, got 0.0; pass 0.05 for the 5% quantile"),
         (["--quantiles", "low"], "--quantiles must be levels such as 0.05,0.5,0.95, got 'low'"),
         (["-o", "out.txt"], "path must end in .csv, .csv.gz, .tsv, .tsv.gz or .parquet, got 'out.txt'"),
+        (["-o", "new.csv"], "--output must differ from the files that are read, got 'new.csv' for both"),
         (["-o", "no/out.csv"], "path must lie in an existing folder, got 'no/out.csv'; create 'no' first"),
     ],
 )

@@ -69,6 +69,26 @@ def test_text_in_the_target_is_named_with_its_lines(tmp_path: Path) -> None:
         split_target(frame, "y")
 
 
+@pytest.mark.parametrize("categorical", [None, ["gas"]])
+def test_text_passes_as_a_category_or_when_nobody_asked(tmp_path: Path, categorical: list[str] | None) -> None:
+    X, _ = split_target(table(tmp_path, "x,gas,y\n1,O2,2\n"), "y", None, categorical)
+    assert X["gas"].tolist() == ["O2"]
+
+
+def test_text_in_an_input_that_is_no_category_is_named_with_its_lines(tmp_path: Path) -> None:
+    frame = table(tmp_path, "x,y\n1,2\nfast,3\n")
+    with pytest.raises(
+        InvalidInput,
+        match=r"inputs must be numbers unless they are categories, got 'fast' in column 'x', 1 of 2 rows \(line 3\)",
+    ):
+        split_target(frame, "y", None, [])
+
+
+def test_a_category_is_a_column(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"inputs must be columns of the table, got 'gsa'; did you mean 'gas'\?"):
+        split_target(table(tmp_path, "x,gas,y\n1,O2,2\n"), "y", None, ["gsa"])
+
+
 def test_dates_are_no_responses() -> None:
     frame = pd.DataFrame({"x": [1], "y": pd.to_datetime(["2020-01-01"])})
     with pytest.raises(InvalidInput, match=r"target must be numbers, got datetime64.* in column 'y'"):

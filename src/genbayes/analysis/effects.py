@@ -19,7 +19,8 @@ from genbayes.validation import check_count
 
 __all__ = ["MainEffect", "main_effects"]
 
-N_GRID = 21
+N_GRID = 31
+N_GRID_ALONE = 201  # a single input: its effect is the prediction itself, nothing is averaged
 MOST_ROWS = 1_000  # rows whose predictions give the variances
 MOST_AVERAGED = 200  # rows averaged over at each grid value; the error falls with their square root
 FEWEST_AVERAGED = 30
@@ -51,7 +52,7 @@ def main_effects(
     model: Any,
     X: Any,
     *,
-    n_grid: int = N_GRID,
+    n_grid: int | None = None,
     n_averaged: int | None = None,
     random_state: RandomState = 0,
 ) -> tuple[MainEffect, ...]:
@@ -64,7 +65,7 @@ def main_effects(
     Args:
         model: Any fitted model with `predict_distribution`.
         X: Rows to average over, a frame or an array, shape (n, d); of many, a random selection is used.
-        n_grid: Values of each input to try.
+        n_grid: Values of each input to try; None for 31, more where there is one input.
         n_averaged: Rows averaged over at each value; None for as many as keep the whole to seconds.
         random_state: Chooses the rows; the same ones each time unless changed.
 
@@ -78,21 +79,23 @@ def main_effects(
         >>> [effect.name for effect in main_effects(SimpleNamespace(predict_distribution=line), X)]
         ['x2', 'x1']
     """
-    n_grid = check_count(n_grid, "n_grid", at_least=2)
     table = InputTable.of(X, model)
+    usual = N_GRID if table.d > 1 else N_GRID_ALONE
+    n_grid = usual if n_grid is None else check_count(n_grid, "n_grid", at_least=2)
     affordable = int(np.clip(MOST_PREDICTIONS // (n_grid * table.d), FEWEST_AVERAGED, MOST_AVERAGED))
     n_averaged = affordable if n_averaged is None else check_count(n_averaged, "n_averaged")
+    if table.d == 1:
+        n_averaged = 1
     order = as_generator(random_state).permutation(table.n)
     rows = table.take(np.sort(order[:MOST_ROWS]))
     averaged = table.take(np.sort(order[:n_averaged]))
     total = float(np.var(_mean(model, rows)))
-    effects = [_main_effect(model, rows, averaged, j, n_grid, total) for j in range(table.d)]
+    effects = [_main_effect(model, rows, averaged, j, table.grid(j, n_grid), total) for j in range(table.d)]
     return tuple(sorted(effects, key=lambda effect: -effect.share))
 
 
-def _main_effect(model: Any, rows: InputTable, averaged: InputTable, j: int, n_grid: int, total: float) -> MainEffect:
+def _main_effect(model: Any, rows: InputTable, averaged: InputTable, j: int, values: Any, total: float) -> MainEffect:
     """The effect of column j, from one batch of len(values) copies of the rows averaged over."""
-    values = rows.grid(j, n_grid)
     g = len(values)
     copies = averaged.take(np.tile(np.arange(averaged.n), g)).replace(j, np.repeat(values, averaged.n))
     mean = _mean(model, copies).reshape(g, averaged.n).mean(axis=1)

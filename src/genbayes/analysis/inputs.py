@@ -51,7 +51,8 @@ class InputTable:
         if X.ndim != 2 or 0 in X.shape:
             raise InvalidInput(f"X must have shape (n, d) with at least one row and one column, got {X.shape}")
         names = _names(X, model)
-        declared = {_index(which, names) for which in getattr(model, "categorical", None) or ()}
+        categorical = getattr(model, "categorical", None)
+        declared = {_index(which, names) for which in (() if categorical is None else categorical)}
         kinds = tuple(j in declared or not _holds_numbers(X, j) for j in range(X.shape[1]))
         return cls(X, names, kinds)
 
@@ -81,7 +82,7 @@ class InputTable:
         if hasattr(X, "iloc"):
             import pandas as pd
 
-            X.isetitem(j, pd.Series(values, index=X.index, dtype=X.dtypes.iloc[j]))
+            X.isetitem(j, pd.Series(values, dtype=X.dtypes.iloc[j]).array)
         else:
             X[:, j] = values
         return InputTable(X, self.names, self.categorical)

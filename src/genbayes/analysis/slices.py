@@ -14,7 +14,7 @@ from genbayes.validation import check_count, check_level
 
 __all__ = ["Slice", "slice_inputs"]
 
-N_GRID = 80
+N_GRID = 160
 LEVELS = (0.5, 0.9)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
-    "Interrupted",
+    "StoppedError",
     "interruptible",
     "print_error",
     "print_facts",
@@ -33,17 +33,17 @@ __all__ = [
 ]
 
 
-class Interrupted(RuntimeError):
+class StoppedError(RuntimeError):
     """Ctrl-C, with a sentence on what became of the files."""
 
 
 @contextmanager
 def interruptible(outcome: str) -> Iterator[None]:
-    """Turn Ctrl-C within the block into `Interrupted`, which says what became of the files."""
+    """Turn Ctrl-C within the block into `StoppedError`, which says what became of the files."""
     try:
         yield
     except KeyboardInterrupt as error:
-        raise Interrupted(f"stopped by Ctrl-C; {outcome}") from error
+        raise StoppedError(f"stopped by Ctrl-C; {outcome}") from error
 
 
 def standard_output() -> Console:

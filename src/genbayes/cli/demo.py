@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genbayes.cli.console import (
-    interruptible,
-    print_json,
-    print_news,
-    print_next,
-    shows_progress,
-    standard_output,
-)
+from genbayes.cli.console import interruptible, print_json, print_news, print_next, shows_progress, standard_output
+from genbayes.cli.options import AsJson, Epochs
 from genbayes.cli.scores import print_scores
 
 if TYPE_CHECKING:
@@ -33,8 +27,8 @@ N_MEMBERS = 5  # as in the paper, section 5.2
 def demo(
     report: Annotated[Path, typer.Option(metavar="PAGE", help="HTML page to write.")] = Path("demo-report.html"),
     members: Annotated[int, typer.Option(min=1, metavar="K", help="Networks in the ensemble.")] = N_MEMBERS,
-    epochs: Annotated[int | None, typer.Option(min=1, metavar="N", help="Passes over the rows.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts.")] = False,
+    epochs: Epochs = None,
+    as_json: AsJson = False,
 ) -> None:
     """Fit the bundled motorcycle data, score the fit and write a report."""
     from genbayes import QuantileSurrogate

@@ -8,19 +8,22 @@ from typing import Annotated
 import typer
 
 from genbayes.cli.console import print_json, print_next
+from genbayes.cli.inputs import take_inputs_and_target
+from genbayes.cli.options import AsJson, ModelFile, Target
+from genbayes.cli.paths import check_paths
 from genbayes.cli.scores import print_scores
 
 __all__ = ["evaluate"]
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that fit wrote.")],
+    model: ModelFile,
     held_out: Annotated[
         Path, typer.Argument(metavar="HELD_OUT", help="Table of runs the model has not seen: CSV or Parquet.")
     ],
-    target: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the observed responses.")],
+    target: Target,
     report: Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page with pictures.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score a model on runs it has not seen: CRPS, RMSE, coverage, PIT.
 
@@ -28,14 +31,12 @@ def evaluate(
     """
     from genbayes import load
     from genbayes.analysis import assess
-    from genbayes.data import read_table, split_target
+    from genbayes.data import read_table
     from genbayes.reports import write_assessment
-    from genbayes.writing import check_writable
 
-    if report is not None:
-        check_writable(report)
+    check_paths([model, held_out], {"--report": report})
     surrogate = load(model)
-    X, y = split_target(read_table(held_out), target, list(surrogate.feature_names_in_))
+    X, y = take_inputs_and_target(surrogate, read_table(held_out), target)
     if report is None:
         scores = assess(surrogate, X, y)
     else:

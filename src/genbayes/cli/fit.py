@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from genbayes.cli.console import interruptible, print_facts, print_json, print_news, print_next, shows_progress
-from genbayes.cli.options import parse_bounds, parse_names, parse_weights, shell_word
+from genbayes.cli.options import AsJson, Epochs, Target, parse_bounds, parse_names, parse_weights, shell_word
+from genbayes.cli.paths import check_paths
 from genbayes.cli.scores import print_scores
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ HELD_OUT = 0.2  # share of the rows that a report is scored on
 
 def fit(
     runs: Annotated[Path, typer.Argument(metavar="RUNS", help="Table of runs, one a row: CSV or Parquet.")],
-    target: Annotated[str, typer.Option(metavar="COLUMN", help="Column to predict.")],
+    target: Target,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write, such as model.gb.")
     ],
@@ -41,12 +43,12 @@ def fit(
     weights: Annotated[
         str | None, typer.Option(metavar="NAME|A,B,C", help="default, quantile-dominant, auto, or three numbers.")
     ] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, metavar="N", help="Passes over the rows.")] = None,
+    epochs: Epochs = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")] = 0,
     report: Annotated[
         Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page, scored on 20% of the rows kept aside.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts.")] = False,
+    as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")] = False,
 ) -> None:
     """Learn from a table of runs and write a model file.
@@ -64,48 +66,28 @@ def fit(
         "verbose": shows_progress(quiet),
     }
     given = {name: value for name, value in settings.items() if value is not None}
-    _check_paths(runs, output, report)
+    check_paths([runs], {"--output": output, "--report": report})
     started = time.perf_counter()
-    X, y = _read(runs, target, parse_names(inputs))
+    X, y = _read(runs, target, parse_names(inputs), parse_names(categorical))
     with interruptible(f"{output} {'is as it was' if output.exists() else 'was not written'}"):
-        trial = None if report is None else _Trial(X, y, given, quiet=quiet or as_json)
+        trial = None if report is None else _fit_trial(X, y, given, quiet=quiet or as_json)
         model = _new_model(given).fit(X, y)
         model.save(output)
-    scores = None if trial is None or report is None else trial.write(report, runs, target)
-    facts = {
-        "model": str(output),
-        "rows": len(y),
-        "inputs": list(X.columns),
-        "target": target,
-        "seconds": round(time.perf_counter() - started, 3),
-        "report": None if report is None else str(report),
-        "scores": None if scores is None else scores.to_dict(),
-    }
+    scores = None if trial is None else _write_report(trial, report, runs, target)
+    seconds = round(time.perf_counter() - started, 3)
+    facts = {"model": str(output), "rows": len(y), "inputs": list(X.columns), "target": target, "seconds": seconds}
     if as_json:
-        print_json(facts)
+        print_json(facts | {"report": report and str(report), "scores": scores and scores.to_dict()})
     elif not quiet:
-        _show(facts, model.summary(), scores)
+        _show(facts, model.summary(), scores, report)
 
 
-def _check_paths(runs: Path, output: Path, report: Path | None) -> None:
-    """Refuse a path that cannot be written, or would overwrite another, before any training."""
-    from genbayes.errors import InvalidInput
-    from genbayes.writing import check_writable
-
-    taken = {runs.resolve(): "the table of runs"}
-    for option, path in {"--output": output, "--report": report}.items():
-        if path is None:
-            continue
-        place = check_writable(path).resolve()
-        if place in taken:
-            raise InvalidInput(f"{option} must differ from {taken[place]}, got {str(path)!r} for both")
-        taken[place] = option
-
-
-def _read(runs: Path, target: str, inputs: list[str] | None) -> tuple[pd.DataFrame, FloatArray]:
+def _read(
+    runs: Path, target: str, inputs: list[str] | None, categorical: list[str] | None
+) -> tuple[pd.DataFrame, FloatArray]:
     from genbayes.data import read_table, split_target
 
-    return split_target(read_table(runs), target, inputs)
+    return split_target(read_table(runs), target, inputs, categorical or [])
 
 
 def _new_model(settings: dict[str, Any]) -> Any:
@@ -114,44 +96,51 @@ def _new_model(settings: dict[str, Any]) -> Any:
     return QuantileSurrogate(**settings)
 
 
+@dataclass(frozen=True)
 class _Trial:
-    """A model fitted to four fifths of the rows, to be scored on the others."""
+    """A model fitted to most rows, and the rows kept aside to score it on."""
 
-    def __init__(self, X: pd.DataFrame, y: FloatArray, settings: dict[str, Any], *, quiet: bool) -> None:
-        from genbayes.data import hold_out
-
-        learn, self.held = hold_out(len(y), HELD_OUT, settings["random_state"])
-        self.X, self.y = X, y
-        print_news(f"For the report: fitting {len(learn)} rows, keeping {len(self.held)} aside to score on.", quiet)
-        self.model = _new_model(settings).fit(X.iloc[learn], y[learn])
-        print_news(f"For the model file: fitting all {len(y)} rows.", quiet)
-
-    def write(self, report: Path, runs: Path, target: str) -> Assessment:
-        from genbayes.reports import write_assessment
-
-        return write_assessment(
-            report,
-            self.model,
-            self.X.iloc[self.held],
-            self.y[self.held],
-            title=f"{target} of {runs.name}",
-            scored_on=f"{len(self.held)} of {len(self.y)} rows, chosen at random and kept aside",
-            target=target,
-            notes=[f"The model file was afterwards fitted to all {len(self.y)} rows."],
-        )
+    model: Any
+    X: pd.DataFrame
+    y: FloatArray
+    n: int  # rows in all
 
 
-def _show(facts: dict[str, Any], summary: dict[str, str], scores: Assessment | None) -> None:
-    model, target = shell_word(facts["model"]), shell_word(facts["target"])
+def _fit_trial(X: pd.DataFrame, y: FloatArray, settings: dict[str, Any], *, quiet: bool) -> _Trial:
+    from genbayes.data import hold_out
+
+    learn, held = hold_out(len(y), HELD_OUT, settings["random_state"])
+    print_news(f"For the report: fitting {len(learn)} rows, keeping {len(held)} aside to score on.", quiet)
+    model = _new_model(settings).fit(X.iloc[learn], y[learn])
+    print_news(f"For the model file: fitting all {len(y)} rows.", quiet)
+    return _Trial(model, X.iloc[held], y[held], len(y))
+
+
+def _write_report(trial: _Trial, report: Path | None, runs: Path, target: str) -> Assessment:
+    from genbayes.reports import write_assessment
+
+    assert report is not None
+    return write_assessment(
+        report,
+        trial.model,
+        trial.X,
+        trial.y,
+        title=f"{target} of {runs.name}",
+        scored_on=f"{len(trial.y)} of {trial.n} rows, chosen at random and kept aside",
+        target=target,
+        notes=[f"The model file was afterwards fitted to all {trial.n} rows."],
+    )
+
+
+def _show(facts: dict[str, Any], summary: dict[str, str], scores: Assessment | None, report: Path | None) -> None:
     shown = {"rows": f"{facts['rows']:,}", "inputs": ", ".join(facts["inputs"]), "target": facts["target"]}
     shown = shown | {name: value for name, value in summary.items() if name not in shown}
     print_facts(f"Fitted in {facts['seconds']:.1f} s and written to {facts['model']}", shown)
     if scores is not None:
-        print_scores(scores, "Scored on rows kept aside, before the final fit to all rows")
-    steps = [
+        print_scores(scores, "\nScored on rows kept aside, before the final fit to all rows")
+    model, target = shell_word(facts["model"]), shell_word(facts["target"])
+    print_next(
+        *([] if report is None else [f"Open {report} in a browser"]),
         f"genbayes predict {model} new.csv --quantiles 0.05,0.5,0.95 -o out.csv",
         f"genbayes evaluate {model} held_out.csv --target {target}",
-    ]
-    if facts["report"]:
-        steps.insert(0, f"Open {facts['report']} in a browser")
-    print_next(*steps)
+    )

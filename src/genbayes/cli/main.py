@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import genbayes
-from genbayes.cli.console import Interrupted, print_error, route_warnings
+from genbayes.cli.console import StoppedError, print_error, route_warnings
 from genbayes.cli.demo import demo
 from genbayes.cli.evaluate import evaluate
 from genbayes.cli.fit import fit
@@ -97,7 +97,7 @@ def _explain(error: Exception) -> tuple[int, str]:
     """Exit code and sentence of an error."""
     if isinstance(error, GenBayesError):
         return BAD_INPUT, str(error)
-    if isinstance(error, Interrupted):
+    if isinstance(error, StoppedError):
         return INTERRUPTED, str(error)
     if isinstance(error, typer.Abort):  # Ctrl-C in older versions of typer
         return INTERRUPTED, STOPPED

@@ -1,16 +1,34 @@
-"""Options that carry more than one value: text typed by a user to what the library expects.
+"""Options that several commands share, and options that carry more than one value.
 
-Each function returns the value or raises `InvalidInput` in the words of the command line; what the values mean is
-checked where they are used.
+Each function turns what a user typed into what the library expects, or raises `InvalidInput` in the words of the
+command line; what the values mean is checked where they are used.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from genbayes.errors import InvalidInput
 
-__all__ = ["parse_bounds", "parse_levels", "parse_names", "parse_weights", "shell_word"]
+__all__ = [
+    "AsJson",
+    "Epochs",
+    "ModelFile",
+    "Target",
+    "parse_bounds",
+    "parse_levels",
+    "parse_names",
+    "parse_weights",
+    "shell_word",
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts.")]
+Epochs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Passes over the rows.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that fit wrote.")]
+Target = Annotated[str, typer.Option(metavar="COLUMN", help="Column that holds the response.")]
 
 
 def parse_names(text: str | None) -> list[str] | None:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from genbayes.cli.console import print_facts, print_json, print_table, print_warning
-from genbayes.cli.options import parse_levels
+from genbayes.cli.inputs import take_inputs
+from genbayes.cli.options import AsJson, ModelFile, parse_levels
+from genbayes.cli.paths import check_paths
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ SHOWN_ROWS = 20  # of a table printed in a terminal
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that fit wrote.")],
+    model: ModelFile,
     new: Annotated[Path, typer.Argument(metavar="NEW", help="Table of inputs, one row a prediction: CSV or Parquet.")],
     quantiles: Annotated[str, typer.Option(metavar="A,B,...", help="Levels between 0 and 1.")] = "0.05,0.5,0.95",
     output: Annotated[
@@ -31,21 +33,22 @@ def predict(
     mean: Annotated[bool, typer.Option(help="Whether to give mean and standard deviation.")] = True,
     samples: Annotated[int, typer.Option(min=0, metavar="N", help="Random draws for each row.")] = 0,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the draws.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Predict the distribution of the response at new inputs.
 
     Example: genbayes predict model.gb new.csv --quantiles 0.05,0.5,0.95 -o out.csv
     """
     from genbayes import load
-    from genbayes.data import check_table_path, read_table, select_inputs, write_table
+    from genbayes.data import check_table_path, read_table, write_table
 
     levels = parse_levels(quantiles)
+    check_paths([model, new], {"--output": output})
     if output is not None:
         check_table_path(output)
     surrogate = load(model)
     table = read_table(new)
-    X = select_inputs(table, list(surrogate.feature_names_in_))
+    X = take_inputs(surrogate, table)
     answers = _answers(surrogate.predict_distribution(X), levels, mean=mean, n_samples=samples, seed=seed)
     far = int(surrogate.extrapolates(X).sum())
     if far:

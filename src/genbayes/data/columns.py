@@ -6,7 +6,7 @@ index, lines of the file. Text inputs pass; the estimator accepts those that are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +25,7 @@ SHOWN_COLUMNS = 8  # a message lists this many column names
 
 
 def split_target(
-    frame: pd.DataFrame, target: str, inputs: Sequence[str] | None = None
+    frame: pd.DataFrame, target: str, inputs: Sequence[str] | None = None, categorical: Collection[str] | None = None
 ) -> tuple[pd.DataFrame, FloatArray]:
     """Inputs and response of a table.
 
@@ -33,6 +33,7 @@ def split_target(
         frame: One run a row, as `read_table` gives it.
         target: The column that holds the response.
         inputs: The columns that hold the inputs; None for all others.
+        categorical: The inputs that may be text; None leaves that question to the estimator.
 
     Returns:
         X, a frame of d columns without missing or infinite cells, and y, finite, shape (n,).
@@ -49,22 +50,37 @@ def split_target(
         raise InvalidInput(f"inputs must not contain the target, got {target!r} among them")
     if not names:
         raise InvalidInput(f"table must have an input beside the target, got the column {target!r} alone")
-    return select_inputs(frame, names), _numbers(frame[target], target)
+    return select_inputs(frame, names, categorical), _numbers(frame[target], "target must be numbers").to_numpy(
+        np.float64
+    )
 
 
-def select_inputs(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+def select_inputs(
+    frame: pd.DataFrame, names: Sequence[str], categorical: Collection[str] | None = None
+) -> pd.DataFrame:
     """The named columns in the order asked for, if all are there and no cell is missing or infinite.
+
+    Args:
+        frame: The table.
+        names: The columns that hold the inputs.
+        categorical: Those that may be text; None leaves that question to the estimator.
 
     Example:
         >>> import pandas as pd
         >>> select_inputs(pd.DataFrame({"note": ["a"], "x": [1.5]}), ["x"]).to_dict("list")
         {'x': [1.5]}
     """
-    for name in names:
+    for name in [*names, *(categorical or ())]:
         _check_name(name, frame, "inputs")
     X = frame[list(names)]
     for name in names:
         _check_cells(X[name], "inputs")
+        if categorical is not None and name not in categorical:
+            _numbers(
+                X[name],
+                "inputs must be numbers unless they are categories",
+                "repair them or name the column in categorical",
+            )
     return X
 
 
@@ -90,19 +106,19 @@ def _check_name(name: str, frame: pd.DataFrame, role: str) -> None:
     raise InvalidInput(f"{role} {rule}, got {name!r}{hint}")
 
 
-def _numbers(column: pd.Series, target: str) -> FloatArray:
-    """The response as finite numbers; text is refused with the first place where it stands."""
+def _numbers(column: pd.Series, rule: str, cure: str = "repair them") -> pd.Series:
+    """A column as finite numbers; text is refused with the first places where it stands."""
     import pandas as pd
 
-    _check_cells(column, "target")
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "mMc":  # times, dates, complex numbers
-        raise InvalidInput(f"target must be numbers, got {column.dtype} in column {target!r}")
+    _check_cells(column, rule.split()[0])
+    if column.dtype.kind in "mMc":  # times, dates, complex numbers
+        raise InvalidInput(f"{rule}, got {column.dtype} in column {column.name!r}")
     values = pd.to_numeric(column, errors="coerce")
     text = values.isna().to_numpy()
     if text.any():
         first = column[text].iloc[0]
-        raise InvalidInput(f"target must be numbers, got {first!r} in column {target!r}, {_places(column, text)}")
-    return values.to_numpy(dtype=np.float64)
+        raise InvalidInput(f"{rule}, got {first!r} in column {column.name!r}, {_places(column, text)}; {cure}")
+    return values
 
 
 def _check_cells(column: pd.Series, role: str) -> None:

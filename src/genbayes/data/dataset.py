@@ -56,7 +56,8 @@ class Dataset:
         rows = np.column_stack([X, y])[kept] + 0.0  # -0.0 becomes 0.0
         order = np.lexsort(rows.T[::-1])
         rows, weight = rows[order], weight[kept][order]
-        first = np.flatnonzero(np.r_[True, (np.diff(rows, axis=0) != 0).any(axis=1)])
+        is_new = (np.diff(rows, axis=0) != 0).any(axis=1)
+        first = np.flatnonzero(np.concatenate([np.ones(min(1, len(rows)), dtype=bool), is_new]))
         return cls(rows[first, :-1], rows[first, -1], np.add.reduceat(weight, first))
 
     def take(self, rows: IntArray) -> Dataset:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes import metrics
-from genbayes.arrays import FloatArray, IntArray
+from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.distribution import quadrature
 from genbayes.distribution.rounding import LARGEST, LARGEST_LEVEL, SMALLEST_LEVEL, largest_where
+from genbayes.distribution.search import row_of
 from genbayes.errors import InvalidInput
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_column, check_count, check_level, check_targets, check_tau
@@ -26,14 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PredictiveDistribution"]
 
+FARTHEST = LARGEST / 2  # an infinite threshold is read here, where differences do not overflow
 STEP = 1e-5  # of the difference quotient behind the derived density: cube root of the rounding error
 
 
 class PredictiveDistribution(ABC):
     """One law per row; what every model's `predict_distribution` returns.
 
-    All methods read the same law: `ppf(u) <= y` exactly when `u <= cdf(y)`, atoms included. A quantile depends
-    neither on the other levels asked for nor on the other rows. Everything but `sample` is deterministic.
+    All methods read the same law: `ppf(u) <= y` exactly when `u <= cdf(y)`, to the last bit for tables and draws, up
+    to rounding of a smooth cdf for normal laws and mixtures. A quantile depends neither on the other levels asked
+    for nor on the other rows. Everything but `sample` is deterministic. Laws do not change once made.
     """
 
     @abstractmethod
@@ -48,11 +51,14 @@ class PredictiveDistribution(ABC):
     def _take(self, rows: IntArray) -> Self:
         """The laws of these rows, in this order."""
 
-    def __getitem__(self, rows: SupportsIndex | slice | Sequence[int] | Sequence[bool] | IntArray) -> Self:
+    def __getitem__(self, rows: SupportsIndex | slice | Sequence[int] | IntArray | BoolArray) -> Self:
         """Some rows: a number (one row), a slice, a mask or an index array."""
-        index = np.arange(len(self))
-        chosen = index[:0] if np.size(rows) == 0 else index[np.asarray(rows) if isinstance(rows, Sequence) else rows]
-        return self._take(np.atleast_1d(chosen))
+        if isinstance(rows, Sequence) and not isinstance(rows, tuple):  # a tuple would be several indices
+            rows = np.asarray(rows, dtype=None if len(rows) else np.int64)  # an empty list would turn into floats
+        index = np.atleast_1d(np.arange(len(self))[rows])
+        if index.ndim > 1:
+            raise IndexError(f"rows must be given by one index, a mask or a vector of indices, got shape {index.shape}")
+        return self._take(index)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n={len(self)})"
@@ -160,12 +166,17 @@ class PredictiveDistribution(ABC):
 
         n = len(self)
         x = np.arange(n, dtype=np.float64) if x is None else check_column(x, "x", n)
-        order = np.argsort(x, kind="stable")
-        observed = None if y is None else check_targets(y, n)[order]
-        law = self[order]
-        bands = [(level, *law.interval(level)) for level in levels]
-        axis: Any = plot_fan(x[order], law.median(), bands, y=observed, ax=ax, xlabel=xlabel, ylabel=ylabel)
-        return axis
+        bands = [(level, *self.interval(level)) for level in levels]
+        return plot_fan(
+            x,
+            self.median(),
+            bands,
+            x_observed=None if y is None else x,
+            y_observed=None if y is None else check_targets(y, n),
+            ax=ax,
+            xlabel=xlabel,
+            ylabel=ylabel,
+        )
 
     def _points(self, y: ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
         """Points where to read cdf or pdf as a table (n, j), and the shape of the answer."""
@@ -178,20 +189,20 @@ class PredictiveDistribution(ABC):
             raise InvalidInput(f"y must be a number or have shape ({n},), ({n}, j) or (1, j), got {Y.shape}")
         if np.isnan(Y).any():
             raise InvalidInput("y must not be NaN; drop those rows")
-        table = np.clip(Y, -LARGEST, LARGEST)  # infinity is a legal threshold; as a finite number it needs no care
+        table = np.clip(Y, -FARTHEST, FARTHEST)
         table = table.reshape(-1, 1) if Y.ndim < 2 else table
         table = np.broadcast_to(table, (n, table.shape[1]))
         return table, table.shape if Y.ndim == 2 else (n,)
 
     def _cdf(self, Y: FloatArray) -> FloatArray:
         """F at Y of shape (n, j): the largest float u with Q(u) <= y; 0 if there is none, 1 if all are."""
-        n, j = Y.shape
-        y, row = Y.ravel(), np.repeat(np.arange(n), j)
-        low, high = np.zeros(n * j), np.ones(n * j)
-        u = largest_where(
-            lambda k, u: self._take(row[k])._ppf(u[:, None])[:, 0] <= y[k], low, high, guess=np.full(n * j, 0.5)
-        )
-        return np.where(u >= LARGEST_LEVEL, 1.0, u).reshape(n, j)
+        row, y = row_of(Y.shape), Y.ravel()
+
+        def reached(k: IntArray, u: FloatArray) -> BoolArray:
+            return self._take(row[k])._ppf(u[:, None])[:, 0] <= y[k]
+
+        u = largest_where(reached, np.zeros(y.shape), np.ones(y.shape), guess=np.full(y.shape, 0.5))
+        return np.where(u >= LARGEST_LEVEL, 1.0, u).reshape(Y.shape)
 
     def _mass(self, Y: FloatArray) -> FloatArray:
         """P(Y = y) at Y of shape (n, j)."""
@@ -218,6 +229,6 @@ class PredictiveDistribution(ABC):
         """Points (n, j), from far tail to far tail, between which F is smooth: where quadrature cuts."""
         return self._ppf(quadrature.PANEL_LEVELS[None, :])
 
-    def _cdf_rough(self, Y: FloatArray) -> FloatArray:
-        """F up to rounding error, for sums over many laws where the last bit is not worth its price."""
-        return self._cdf(Y)
+    def _cdf_at(self, rows: IntArray, y: FloatArray) -> FloatArray:
+        """F of some rows (N,), repeated or not, at one point each; up to rounding where the last bit has its price."""
+        return self._take(rows)._cdf(y[:, None])[:, 0]

@@ -7,7 +7,7 @@ import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.distribution.knots import Knots
-from genbayes.distribution.search import gather, rank
+from genbayes.distribution.search import entry, rank
 from genbayes.distribution.tails import tail_crps, tail_moments, tail_square
 
 __all__ = ["crps", "moments"]
@@ -49,14 +49,15 @@ def crps(knots: Knots, y: FloatArray) -> FloatArray:
     left += tail_square(knots.lower)[:, None]
     right += tail_square(knots.upper)[:, None]
 
-    i = rank(knots.values, y[:, None], "right")
-    p = knots.level(y[:, None], i, before=False)
-    u_a, u_b, a, b = knots.segment(i)
-    inside = _square(y[:, None] - a, u_a, p) + _square(b - y[:, None], 1 - p, 1 - u_b)
-    inside += gather(left, np.maximum(i - 1, 0)) + gather(right, np.minimum(i, M - 1))
+    row = np.arange(n)
+    i = rank(knots.values, row, y, "right")
+    p = knots.level(row, y, i, before=False)
+    u_a, u_b, a, b = knots.segment(row, i)
+    inside = _square(y - a, u_a, p) + _square(b - y, 1 - p, 1 - u_b)
+    inside += entry(left, row, np.maximum(i - 1, 0)) + entry(right, row, np.minimum(i, M - 1))
     below = tail_crps(np.minimum(y, knots.lower.z), knots.lower) + right[:, 0]
     above = tail_crps(np.minimum(-y, knots.upper.z), knots.upper) + left[:, -1]
-    return np.select([i[:, 0] == 0, i[:, 0] == M], [below, above], inside[:, 0])
+    return np.select([i == 0, i == M], [below, above], inside)
 
 
 def _square(h: FloatArray, u_a: FloatArray, u_b: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """A piecewise linear quantile function with exponential tails: look-up, exact inverse, density.
 
 The table behind `QuantileFunction`, and what pooling works on. `tails` has the formulas beyond the outermost levels,
-`integrals` those of moments and CRPS.
+`integrals` those of moments and CRPS. Elements are flat: element e belongs to row `row[e]`.
 """
 
 from dataclasses import dataclass
@@ -9,11 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
-from genbayes.distribution.rounding import LARGEST_LEVEL, largest_where
-from genbayes.distribution.search import gather, rank, row_chunks
+from genbayes.distribution.rounding import LARGEST_LEVEL, chord, largest_where
+from genbayes.distribution.search import chunks, entry, rank, row_of
 from genbayes.distribution.tails import Tail, lower_level, tail_cdf, tail_ppf, upper_level
 
-__all__ = ["Knots", "chord"]
+__all__ = ["Knots"]
+
+Segment = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -51,95 +53,107 @@ class Knots:
         levels = self.levels if len(self.levels) == 1 else self.levels[rows]
         return Knots(levels, self.values[rows], self.lower.at(rows), self.upper.at(rows))
 
+    def values_with_tails(self, shares: FloatArray) -> FloatArray:
+        """Values of the knots, with those where these shares of each tail lie further out, (n, k + M + k) in order.
+
+        Args:
+            shares: Non-increasing numbers in (0, 1], shape (k,).
+        """
+        lower, upper = (tail_ppf(tail.v[:, None] * shares, tail.column()) for tail in (self.lower, self.upper))
+        return np.concatenate([lower[:, ::-1], self.values, -upper], axis=1)
+
     def ppf(self, U: FloatArray) -> FloatArray:
         """Quantiles (n, j) at levels U of shape (n, j), or (1, j) where all rows share them."""
         q = np.empty((len(self.values), U.shape[1]))
-        for rows in row_chunks(*q.shape):
-            q[rows] = self.at(rows)._ppf(U if len(U) == 1 else U[rows])
+        for rows in chunks(*q.shape):
+            part, V = self.at(rows), U if len(U) == 1 else U[rows]
+            q[rows] = part._ppf_shared(V) if len(V) == len(self.levels) == 1 else part._ppf_flat(V)
         return q
 
-    def _ppf(self, U: FloatArray) -> FloatArray:
-        n, M = self.values.shape
-        shared = len(U) == len(self.levels) == 1  # then one look-up serves all rows
-        i = rank(self.levels, U if shared else np.broadcast_to(U, (n, U.shape[1])), "left")
-        q = chord(U, *self.segment(i))
-        for tail, beyond, sign, V in ((self.lower, i == 0, 1, U), (self.upper, i == M, -1, 1 - U)):
-            if beyond.any():
-                r, c = np.nonzero(np.broadcast_to(beyond, q.shape))
-                q[r, c] = sign * tail_ppf(np.broadcast_to(V, q.shape)[r, c], tail.at(r))
-        return q
-
-    def cdf(self, Y: FloatArray) -> FloatArray:
-        """F at Y (n, j), the largest float u with Q(u) <= y; `level` knows it up to a few units in the last place."""
+    def _ppf_shared(self, U: FloatArray) -> FloatArray:
+        """Quantiles at levels U (1, j) of rows with the same knots' levels: one look-up serves all rows."""
         M = self.values.shape[1]
-        i = rank(self.values, Y, "right")
-        p = self.level(Y, i, before=False)
-        inside = (i > 0) & (i < M)
-        y = Y[inside]
-        u_a, u_b, a, b = (x[inside] for x in self.segment(i))
-        p[inside] = largest_where(lambda k, u: chord(u, u_a[k], u_b[k], a[k], b[k]) <= y[k], u_a, u_b, p[inside])
-        for tail, beyond, sign in ((self.lower, i == 0, 1), (self.upper, i == M, -1)):
-            r, c = np.nonzero(beyond & (tail.s > 0)[:, None] & (sign * Y >= tail.bound))
-            exact = lower_level if sign == 1 else upper_level
-            p[r, c] = exact(Y[r, c], tail.at(r), p[r, c])
+        i = np.searchsorted(self.levels[0], U[0])
+        a, b = np.maximum(i - 1, 0), np.minimum(i, M - 1)
+        q = chord(
+            U, self.levels[:, a], self.levels[:, b], np.take(self.values, a, axis=1), np.take(self.values, b, axis=1)
+        )
+        low, high = i == 0, i == M
+        q[:, low] = tail_ppf(U[:, low], self.lower.column())
+        q[:, high] = -tail_ppf(1 - U[:, high], self.upper.column())
+        return q
+
+    def _ppf_flat(self, U: FloatArray) -> FloatArray:
+        """Quantiles at U of shape (n, j), or (1, j) if the rows have levels of their own."""
+        shape = len(self.values), U.shape[1]
+        row, u = row_of(shape), np.broadcast_to(U, shape).ravel()
+        i = rank(self.levels, row, u, "left")
+        q = chord(u, *self.segment(row, i))
+        low, high = np.flatnonzero(i == 0), np.flatnonzero(i == self.values.shape[1])
+        q[low] = tail_ppf(u[low], self.lower.at(row[low]))
+        q[high] = -tail_ppf(1 - u[high], self.upper.at(row[high]))
+        return q.reshape(shape)
+
+    def cdf(self, row: IntArray, y: FloatArray) -> FloatArray:
+        """F at points y (N,), the largest float u with Q(u) <= y; `level` knows it up to a few last places."""
+        i = rank(self.values, row, y, "right")
+        p = self.level(row, y, i, before=False)
+        e = np.flatnonzero((i > 0) & (i < self.values.shape[1]))
+        u_a, u_b, a, b = self.segment(row[e], i[e])
+        p[e] = largest_where(lambda k, u: chord(u, u_a[k], u_b[k], a[k], b[k]) <= y[e[k]], u_a, u_b, p[e])
+        e = np.flatnonzero((i == 0) & (self.lower.s[row] > 0) & (y >= self.lower.bound))
+        p[e] = lower_level(y[e], self.lower.at(row[e]), p[e])
+        e = np.flatnonzero((i == self.values.shape[1]) & (self.upper.s[row] > 0) & (-y > self.upper.bound))
+        p[e] = upper_level(y[e], self.upper.at(row[e]), p[e])
         return np.where(p >= LARGEST_LEVEL, 1.0, p)
 
-    def level(self, Y: FloatArray, i: IntArray, *, before: bool | BoolArray) -> FloatArray:
-        """F at Y (n, j) up to rounding; P(Y < y) instead where `before`.
+    def level(self, row: IntArray, y: FloatArray, i: IntArray, *, before: bool | BoolArray) -> FloatArray:
+        """F at points y (N,) up to rounding; P(Y < y) instead where `before`.
 
         Args:
-            Y: Points, shape (n, j).
-            i: How many values lie at most at each point, or below it where `before`, shape (n, j).
+            row: Row of each point, shape (N,).
+            y: Points, shape (N,).
+            i: How many values of the row lie at most at the point, or below it where `before`, shape (N,).
             before: Whether an atom at y itself is left out.
         """
-        u_a, u_b, a, b = self.segment(i)
+        u_a, u_b, a, b = self.segment(row, i)
         run = b - a
-        p = np.minimum(u_a + (u_b - u_a) * ((Y - a) / np.where(run > 0, run, 1)), u_b)
-        p = np.where(Y < b, p, u_b)
-        low, high = i == 0, i == self.values.shape[1]
-        r = np.nonzero(low)[0]
-        p[low] = tail_cdf(Y[low], self.lower.at(r))
-        r = np.nonzero(high)[0]
-        p[high] = 1 - tail_cdf(-Y[high], self.upper.at(r))
+        p = u_a + (u_b - u_a) * ((y - a) / np.where(run > 0, run, 1))
+        p = np.where(y < b, np.minimum(p, u_b), u_b)
+        low, high = np.flatnonzero(i == 0), np.flatnonzero(i == self.values.shape[1])
+        p[low] = tail_cdf(y[low], self.lower.at(row[low]))
+        p[high] = 1 - tail_cdf(-y[high], self.upper.at(row[high]))
         bottom, top = self.lower.bound, -self.upper.bound
-        p[(Y < bottom) | (before & (Y == bottom))] = 0
-        p[(Y > top) | (~np.asarray(before) & (Y == top))] = 1
+        if bottom > -np.inf:
+            p[np.where(before, y <= bottom, y < bottom)] = 0
+        if top < np.inf:
+            p[np.where(before, y > top, y >= top)] = 1
         return p
 
-    def mass(self, Y: FloatArray) -> FloatArray:
-        """P(Y = y) at Y of shape (n, j); exactly zero where there is no atom."""
-        up_to = self.level(Y, rank(self.values, Y, "right"), before=False)
-        return np.maximum(up_to - self.level(Y, rank(self.values, Y, "left"), before=True), 0)
+    def mass(self, row: IntArray, y: FloatArray) -> FloatArray:
+        """P(Y = y) at points y (N,); exactly zero where there is no atom."""
+        up_to = self.level(row, y, rank(self.values, row, y, "right"), before=False)
+        below = self.level(row, y, rank(self.values, row, y, "left"), before=True)
+        return np.maximum(up_to - below, 0)
 
-    def pdf(self, Y: FloatArray) -> FloatArray:
-        """Density at Y (n, j): (u_b - u_a) / (b - a) between knots, F / s and (1 - F) / s in the tails, inf at atoms."""
-        i = rank(self.values, Y, "right")
-        p = self.level(Y, i, before=False)
-        u_a, u_b, a, b = self.segment(i)
-        share = np.select([i == 0, i == self.values.shape[1]], [p, 1 - p], u_b - u_a)
-        length = np.select([i == 0, i == self.values.shape[1]], [self.lower.s[:, None], self.upper.s[:, None]], b - a)
+    def pdf(self, row: IntArray, y: FloatArray) -> FloatArray:
+        """Density at points y (N,): (u_b - u_a) / (b - a), in the tails F / s and (1 - F) / s; infinite at atoms."""
+        i = rank(self.values, row, y, "right")
+        p = self.level(row, y, i, before=False)
+        u_a, u_b, a, b = self.segment(row, i)
+        where = [i == 0, i == self.values.shape[1]]
+        share = np.select(where, [p, 1 - p], u_b - u_a)
+        length = np.select(where, [self.lower.s[row], self.upper.s[row]], b - a)
         with np.errstate(over="ignore"):
-            f = np.divide(share, length, out=np.zeros(Y.shape), where=length > 0)
-        return np.where(self.mass(Y) > 0, np.inf, f)
+            f = np.divide(share, length, out=np.zeros(y.shape), where=length > 0)
+        return np.where(self.mass(row, y) > 0, np.inf, f)
 
-    def segment(self, i: IntArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Levels and values of the knots before and after position i; the outermost knot twice in the tails."""
+    def segment(self, row: IntArray, i: IntArray) -> Segment:
+        """Levels and values of the knots before and after position i (N,); the outermost knot twice in the tails."""
         before, after = np.maximum(i - 1, 0), np.minimum(i, self.values.shape[1] - 1)
         return (
-            gather(self.levels, before),
-            gather(self.levels, after),
-            gather(self.values, before),
-            gather(self.values, after),
+            entry(self.levels, row, before),
+            entry(self.levels, row, after),
+            entry(self.values, row, before),
+            entry(self.values, row, after),
         )
-
-
-def chord(u: FloatArray, u_a: FloatArray, u_b: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
-    """Height at u of the line from (u_a, a) to (u_b, b): exactly a and b at its ends, never falling in between.
-
-    Example:
-        >>> chord(np.array([0.3]), np.array([0.2]), np.array([0.4]), np.array([1.0]), np.array([2.0]))
-        array([1.5])
-    """
-    run = u_b - u_a
-    t = (u - u_a) / np.where(run > 0, run, 1)
-    return np.where(u < u_b, np.minimum(a + (b - a) * t, b), b)

@@ -10,20 +10,18 @@ from typing import Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genbayes.arrays import BoolArray, FloatArray, IntArray
+from genbayes.arrays import FloatArray, IntArray
 from genbayes.distribution.base import PredictiveDistribution
 from genbayes.distribution.normal import Normal, mean_absolute_normal
 from genbayes.distribution.quadrature import crps_on_panels
-from genbayes.distribution.rounding import largest_where
-from genbayes.distribution.search import row_chunks
+from genbayes.distribution.rounding import largest_where, secant
+from genbayes.distribution.search import chunks, row_of
 from genbayes.errors import InvalidInput
 from genbayes.validation import check_array
 
 __all__ = ["Mixture", "check_members"]
 
 Law = TypeVar("Law", bound=PredictiveDistribution)
-
-SECANT_STEPS = 12  # enough to reach rounding error on a smooth cdf; exact stepping finishes the rest
 
 
 class Mixture(PredictiveDistribution):
@@ -43,7 +41,7 @@ class Mixture(PredictiveDistribution):
     """
 
     def __init__(self, components: Sequence[PredictiveDistribution], weights: ArrayLike | None = None) -> None:
-        self._components, self._weights = check_members(components, weights, PredictiveDistribution)
+        self._components, self._weights = check_members(components, weights, PredictiveDistribution)  # type: ignore[type-abstract]
 
     def __len__(self) -> int:
         return len(self._components[0])
@@ -67,12 +65,15 @@ class Mixture(PredictiveDistribution):
 
     def _average(self, value: Callable[[PredictiveDistribution], FloatArray]) -> FloatArray:
         """Weighted mean of a value of the components; where all agree on 1 it is exactly 1."""
-        total = sum(w * value(law) for w, law in zip(self._weights, self._components, strict=True))
-        average: FloatArray = total / sum(self._weights)
-        return average
+        first, *others = (w * value(law) for w, law in zip(self._weights, self._components, strict=True))
+        total: FloatArray = sum(others, start=first)
+        return total / sum(self._weights)
 
     def _cdf(self, Y: FloatArray) -> FloatArray:
-        return self._average(lambda law: law._cdf_rough(Y))
+        return self._cdf_at(row_of(Y.shape), Y.ravel()).reshape(Y.shape)
+
+    def _cdf_at(self, rows: IntArray, y: FloatArray) -> FloatArray:
+        return self._average(lambda law: law._cdf_at(rows, y))
 
     def _mass(self, Y: FloatArray) -> FloatArray:
         return self._average(lambda law: law._mass(Y))
@@ -81,30 +82,20 @@ class Mixture(PredictiveDistribution):
         return self._average(lambda law: law._pdf(Y))
 
     def _ppf(self, U: FloatArray) -> FloatArray:
-        n, j = len(self), U.shape[1]
-        q = np.empty((n, j))
-        for rows in row_chunks(n, j):
-            part = self._take(np.arange(rows.start, rows.stop))
-            q[rows] = part._invert(np.broadcast_to(U if len(U) == 1 else U[rows], (len(part), j)))
-        return q
-
-    def _invert(self, U: FloatArray) -> FloatArray:
-        """Smallest float y with F(y) >= u, within the range of the components' quantiles."""
         Q = [law._ppf(U) for law in self._components]
-        low, high = np.minimum.reduce(Q), np.maximum.reduce(Q)
-        guess = _secant(lambda Y: self._cdf(Y) - U, low, high)
-        u, Y = U.ravel(), guess.copy()
+        low, high = np.minimum.reduce(Q).ravel(), np.maximum.reduce(Q).ravel()
+        row, u = row_of(Q[0].shape), np.broadcast_to(U, Q[0].shape).ravel()
+        q = np.empty(u.shape)
+        for some in chunks(len(q)):
+            q[some] = self._invert(row[some], u[some], low[some], high[some])
+        return q.reshape(Q[0].shape)
 
-        def falls_short(k: IntArray, y: FloatArray) -> BoolArray:
-            Y.ravel()[k] = y
-            rows, r = np.unique(k // U.shape[1], return_inverse=True)  # only rows with work left
-            F = self._take(rows)._cdf(Y[rows])
-            short: BoolArray = F[r, k % U.shape[1]] < u[k]
-            return short
-
+    def _invert(self, row: IntArray, u: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Smallest float y in [low, high] with F(y) >= u, all flat: the float after the largest with F(y) < u."""
+        guess = secant(lambda k, y: self._cdf_at(row[k], y) - u[k], low, high)
         below = np.nextafter(low, -np.inf)
-        y = largest_where(falls_short, below.ravel(), high.ravel(), guess.ravel())
-        return np.nextafter(y, np.inf).reshape(U.shape)
+        short = largest_where(lambda k, y: self._cdf_at(row[k], y) < u[k], below, high, guess)
+        return np.nextafter(short, np.inf)
 
     def _sample(self, n_samples: int, rng: np.random.Generator) -> FloatArray:
         K = len(self._components)
@@ -122,7 +113,7 @@ class Mixture(PredictiveDistribution):
             return self._crps_of_normals(y)
         scores = np.empty(len(y))
         breakpoints = self._breakpoints()
-        for rows in row_chunks(len(y), 8 * breakpoints.shape[1]):
+        for rows in chunks(len(y), 8 * breakpoints.shape[1]):
             part = self._take(np.arange(rows.start, rows.stop))
             scores[rows] = crps_on_panels(part._cdf, breakpoints[rows], y[rows])
         return scores
@@ -152,29 +143,6 @@ def check_members(members: Sequence[Law], weights: ArrayLike | None, kind: type[
         raise InvalidInput(f"components must have the same number of rows, got {[len(law) for law in members]}")
     w = np.ones(len(members)) if weights is None else check_array(weights, "weights", "(K,)")
     if w.shape != (len(members),) or (w < 0).any() or not w.any():
-        raise InvalidInput(
-            f"weights must be {len(members)} numbers, none negative and not all zero, got {np.asarray(weights).tolist()}"
-        )
+        raise InvalidInput(f"weights must be {len(members)} numbers, none negative, not all zero, got {w.tolist()}")
     kept = np.flatnonzero(w)
     return [members[k] for k in kept], [float(w[k]) for k in kept]
-
-
-def _secant(g: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
-    """Root of a non-decreasing g between low and high, elementwise, after a few Illinois steps (Dowell, Jarratt 1971).
-
-    An end that stays twice in a row has its value halved, so that the other end must move too.
-    """
-    a, b, g_a, g_b = low, high, g(low), g(high)
-    last = np.zeros(low.shape)
-    c = low
-    for _ in range(SECANT_STEPS):
-        rise = g_b - g_a
-        c = np.clip(b - (b - a) * np.divide(g_b, rise, out=np.full(rise.shape, 0.5), where=rise > 0), a, b)
-        g_c = g(c)
-        left = g_c < 0
-        g_a, g_b = (
-            np.where(left, g_c, np.where(last > 0, g_a / 2, g_a)),
-            np.where(left, np.where(last < 0, g_b / 2, g_b), g_c),
-        )
-        a, b, last = np.where(left, c, a), np.where(left, b, c), np.where(left, -1.0, 1.0)
-    return c

@@ -1,7 +1,7 @@
 """Pooling an ensemble: the mixture of quantile tables as one quantile table (paper section 3.5).
 
-Between two neighbouring knots of all members together every F_k is a straight line, and so is their mean: the union of
-the knots, each with the mean of the members' probabilities there, is the mixture itself.
+Between two neighbouring knots of all members together every F_k is a straight line, and so is their mean: the union
+of the knots, each with the mean of the members' probabilities there, is the mixture itself.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from genbayes.distribution.knots import Knots
 from genbayes.distribution.mixture import check_members
 from genbayes.distribution.quantile import QuantileFunction
 from genbayes.distribution.rounding import LARGEST_LEVEL, SMALLEST_LEVEL
-from genbayes.distribution.search import row_chunks
-from genbayes.distribution.tails import Tail, tail_cdf, tail_ppf
+from genbayes.distribution.search import chunks, row_of
+from genbayes.distribution.tails import Tail, tail_cdf
 
 __all__ = ["pool_quantile_functions"]
 
@@ -27,9 +27,9 @@ TAIL_SHARES = np.array([0.75, 0.5, 0.3, 0.15, 0.05, 0.01, 1e-3, 1e-4, 1e-4])
 def pool_quantile_functions(members: Sequence[QuantileFunction], weights: ArrayLike | None = None) -> QuantileFunction:
     """The mixture F = sum_k w_k F_k of quantile functions, itself a quantile function.
 
-    Exact at every knot of every member and wherever all members are between their outermost levels. Where a member
-    is in its exponential tail F is exact at `TAIL_SHARES` of it and linear between them. Beyond all knots the tail has the slope
-    sum_k w_k (1 - F_k) s_k / sum_k w_k (1 - F_k), which keeps the mean.
+    Exact at every knot of every member, and wherever all members are between their outermost levels. Where a member
+    is in its exponential tail, F is exact at `TAIL_SHARES` of it and linear between them. Beyond all knots the tail
+    has the slope sum_k w_k (1 - F_k) s_k / sum_k w_k (1 - F_k), which keeps the mean.
 
     Args:
         members: Quantile functions with the same number of rows n, with M_k levels each.
@@ -49,7 +49,7 @@ def pool_quantile_functions(members: Sequence[QuantileFunction], weights: ArrayL
     n = len(laws[0])
     width = sum(law.values.shape[1] + 2 * len(TAIL_SHARES) for law in laws)
     levels, values = np.empty((n, width)), np.empty((n, width))
-    for rows in row_chunks(n, width):
+    for rows in chunks(n, width):
         levels[rows], values[rows] = _union([law._knots.at(rows) for law in laws], share)
     bounds = min(law.support[0] for law in laws), max(law.support[1] for law in laws)
     slopes = (
@@ -60,40 +60,34 @@ def pool_quantile_functions(members: Sequence[QuantileFunction], weights: ArrayL
 
 
 def _union(members: list[Knots], share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """All knots of some rows in order, and the mixture's probability at each.
+    """All knots of some rows in order: the mixture's probability at each, and their values.
 
     An atom needs two knots, P(Y < z) and P(Y <= z) at the same z. Its value stands at least twice among the
-    members' knots, since the outermost ones were doubled; so the first of equal values gets the former, the others
-    the latter, or what lies between.
+    members' knots, since the outermost ones were doubled; so the first of equal values gets the former, the last
+    the latter, those between them something between.
     """
-    z = np.concatenate([part for knots in members for part in _with_tails(knots)], axis=1)
+    z = np.concatenate([knots.values_with_tails(TAIL_SHARES) for knots in members], axis=1)
     tail = np.full(len(TAIL_SHARES), -1)
     owner = np.concatenate(
-        [x for k, knots in enumerate(members) for x in (tail, np.full(knots.values.shape[1], k), tail)]
+        [part for k, knots in enumerate(members) for part in (tail, np.full(knots.values.shape[1], k), tail)]
     )
-    order = np.argsort(z, axis=1, kind="stable")  # made for runs that are already sorted
+    order = np.argsort(z, axis=1, kind="stable")  # made for stretches that are already sorted
     z, owner = np.take_along_axis(z, order, axis=1), owner[order]
-    first = np.ones(z.shape, dtype=bool)
+    first = np.ones(z.shape, dtype=np.bool_)
     first[:, 1:] = z[:, 1:] > z[:, :-1]
-    F = np.zeros(z.shape)
+    row, F = row_of(z.shape), np.zeros(z.size)
     for k, knots in enumerate(members):
         own = owner == k
-        i = np.cumsum(own, axis=1) - (own & first)
-        F += share[k] * knots.level(z, i, before=first)
-    return np.clip(np.maximum.accumulate(F, axis=1), SMALLEST_LEVEL, LARGEST_LEVEL), z
-
-
-def _with_tails(knots: Knots) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Values of a member's knots, with those added in its lower and its upper tail."""
-    lower, upper = (
-        tail_ppf(tail.v[:, None] * TAIL_SHARES, tail.at(np.s_[:, None])) for tail in (knots.lower, knots.upper)
-    )
-    return lower[:, ::-1], knots.values, -upper
+        i = np.cumsum(own, axis=1) - (own & first)  # this member's knots up to here, or below
+        F += share[k] * knots.level(row, z.ravel(), i.ravel(), before=first.ravel())
+    levels = np.maximum.accumulate(F.reshape(z.shape), axis=1)
+    return np.clip(levels, SMALLEST_LEVEL, LARGEST_LEVEL), z
 
 
 def _mean_slope(tails: list[Tail], share: FloatArray, z: FloatArray) -> FloatArray:
     """Slope beyond the outermost knot z (n,): that of the members, weighted by what each has there."""
-    rest = [w * np.where(z > tail.bound, tail_cdf(z, tail), 0) for w, tail in zip(share, tails, strict=True)]
-    total = np.sum(rest, axis=0)
-    slopes = np.sum([r * tail.s for r, tail in zip(rest, tails, strict=True)], axis=0)
-    return np.divide(slopes, total, out=np.zeros_like(total), where=total > 0)
+    rest = np.array([w * np.where(z > tail.bound, tail_cdf(z, tail), 0) for w, tail in zip(share, tails, strict=True)])
+    slopes = np.array([tail.s for tail in tails])
+    total = rest.sum(axis=0)
+    mean: FloatArray = np.divide((rest * slopes).sum(axis=0), total, out=np.zeros(z.shape), where=total > 0)
+    return mean

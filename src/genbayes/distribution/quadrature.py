@@ -47,13 +47,15 @@ def _levels() -> tuple[FloatArray, FloatArray]:
 def mean(ppf: QuantileFunctionOfLevels) -> FloatArray:
     """Integral of Q(u) du, shape (n,)."""
     u, weight = _levels()
-    return (ppf(u) * weight).sum(axis=1)
+    integral: FloatArray = (ppf(u) * weight).sum(axis=1)
+    return integral
 
 
 def variance(ppf: QuantileFunctionOfLevels, centre: FloatArray) -> FloatArray:
     """Integral of (Q(u) - centre)^2 du, shape (n,)."""
     u, weight = _levels()
-    return ((ppf(u) - centre[:, None]) ** 2 * weight).sum(axis=1)
+    integral: FloatArray = ((ppf(u) - centre[:, None]) ** 2 * weight).sum(axis=1)
+    return integral
 
 
 def crps(ppf: QuantileFunctionOfLevels, y: FloatArray, p: FloatArray) -> FloatArray:
@@ -66,7 +68,8 @@ def crps(ppf: QuantileFunctionOfLevels, y: FloatArray, p: FloatArray) -> FloatAr
     below, above = p * t**2, (1 - p) * t**2  # u below p, and 1 - u above it
     loss_below = 2 * below * (y - ppf(np.maximum(below, SMALLEST_LEVEL)))
     loss_above = 2 * above * (ppf(np.minimum(1 - above, LARGEST_LEVEL)) - y)
-    return ((p * loss_below + (1 - p) * loss_above) * 2 * t * w).sum(axis=1)
+    integral: FloatArray = ((p * loss_below + (1 - p) * loss_above) * 2 * t * w).sum(axis=1)
+    return integral
 
 
 def crps_on_panels(cdf: Callable[[FloatArray], FloatArray], breakpoints: FloatArray, y: FloatArray) -> FloatArray:
@@ -80,4 +83,5 @@ def crps_on_panels(cdf: Callable[[FloatArray], FloatArray], breakpoints: FloatAr
     z = edges[:, :-1, None] + width[:, :, None] * t  # (n, j, PANEL_NODES)
     F = cdf(z.reshape(len(z), -1)).reshape(z.shape)
     error = F - (z > y[:, None, None])
-    return ((error**2 * w).sum(axis=2) * width).sum(axis=1)
+    integral: FloatArray = ((error**2 * w).sum(axis=2) * width).sum(axis=1)
+    return integral

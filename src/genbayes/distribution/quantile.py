@@ -6,16 +6,17 @@ between the levels, exponential beyond them, cut off at the bounds of the suppor
 """
 
 import copy
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genbayes.arrays import FloatArray, IntArray
+from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.distribution import integrals
 from genbayes.distribution.base import PredictiveDistribution
 from genbayes.distribution.knots import Knots
-from genbayes.distribution.search import rank
+from genbayes.distribution.search import chunks, rank, row_of
 from genbayes.distribution.tails import tail_slope
 from genbayes.errors import InvalidInput
 from genbayes.validation import check_array, describe_rows
@@ -23,7 +24,7 @@ from genbayes.validation import check_array, describe_rows
 __all__ = ["QuantileFunction", "Support"]
 
 Support = tuple[float | None, float | None]
-FAR_TAIL = np.array([1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.3])  # shares of a tail, for quadrature
+FAR_TAIL = np.array([0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-7, 1e-9, 1e-12])  # shares of a tail, for quadrature
 
 
 class QuantileFunction(PredictiveDistribution):
@@ -85,11 +86,11 @@ class QuantileFunction(PredictiveDistribution):
 
     def mean(self) -> FloatArray:
         """Means, exact, shape (n,)."""
-        return integrals.moments(self._knots)[0]
+        return self._by_rows(lambda knots, rows: integrals.moments(knots)[0])
 
     def var(self) -> FloatArray:
         """Variances, exact, shape (n,)."""
-        return integrals.moments(self._knots)[1]
+        return self._by_rows(lambda knots, rows: integrals.moments(knots)[1])
 
     def _take(self, rows: IntArray) -> Self:
         part = copy.copy(self)
@@ -100,37 +101,48 @@ class QuantileFunction(PredictiveDistribution):
         return self._knots.ppf(U)
 
     def _cdf(self, Y: FloatArray) -> FloatArray:
-        return self._knots.cdf(Y)
+        return self._by_points(Knots.cdf, Y)
 
-    def _cdf_rough(self, Y: FloatArray) -> FloatArray:
-        return self._knots.level(Y, rank(self._knots.values, Y, "right"), before=False)
+    def _cdf_at(self, rows: IntArray, y: FloatArray) -> FloatArray:
+        return self._knots.level(rows, y, rank(self._knots.values, rows, y, "right"), before=False)
 
     def _pdf(self, Y: FloatArray) -> FloatArray:
-        return self._knots.pdf(Y)
+        return self._by_points(Knots.pdf, Y)
 
     def _mass(self, Y: FloatArray) -> FloatArray:
-        return self._knots.mass(Y)
+        return self._by_points(Knots.mass, Y)
 
     def _crps(self, y: FloatArray) -> FloatArray:
-        return integrals.crps(self._knots, y)
+        return self._by_rows(lambda knots, rows: integrals.crps(knots, y[rows]))
+
+    def _by_rows(self, value: Callable[[Knots, slice], FloatArray]) -> FloatArray:
+        """One value per row, some rows at a time: tables as large as that of the knots come and go."""
+        n, M = self._knots.values.shape
+        parts = [value(self._knots.at(rows), rows) for rows in chunks(n, M)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _by_points(self, read: Callable[[Knots, IntArray, FloatArray], FloatArray], Y: FloatArray) -> FloatArray:
+        """One value per point of Y (n, j), some rows at a time."""
+        values = np.empty(Y.shape)
+        for rows in chunks(*Y.shape):
+            y = Y[rows]
+            values[rows] = read(self._knots.at(rows), row_of(y.shape), y.ravel()).reshape(y.shape)
+        return values
 
     def _breakpoints(self) -> FloatArray:
-        lower = self._knots.lower.v[:, None] * FAR_TAIL
-        upper = 1 - self._knots.upper.v[:, None] * FAR_TAIL
-        return np.concatenate([self._ppf(lower), self._knots.values, self._ppf(upper)], axis=1)
+        return self._knots.values_with_tails(FAR_TAIL)
 
 
 def _check_levels(levels: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     """Levels as a table (1, M) or (n, M), strictly increasing within (0, 1), that fits values of this shape."""
     table = np.array(check_array(levels, "levels", "(n, M)" if np.ndim(levels) == 2 else "(M,)"), ndmin=2)
     if table.shape not in ((1, shape[1]), shape) or shape[1] < 2:
-        raise InvalidInput(
-            f"levels must have shape ({shape[1]},) or {shape}, with at least 2 levels, to fit values, got {np.shape(levels)}"
-        )
+        rule = f"have shape ({shape[1]},) or {shape}, as values have, with at least 2 levels"
+        raise InvalidInput(f"levels must {rule}, got {np.shape(levels)}")
     if not ((table > 0) & (table < 1)).all():
         outside = table[~((table > 0) & (table < 1))]
         raise InvalidInput(f"levels must lie strictly between 0 and 1, got {float(outside[0])!r}")
-    falls = (np.diff(table, axis=1) <= 0).any(axis=1)
+    falls: BoolArray = np.any(np.diff(table, axis=1) <= 0, axis=1)
     if falls.any():
         raise InvalidInput(f"levels must increase strictly along a row, got {describe_rows(falls)} that do not")
     return table

@@ -1,4 +1,4 @@
-"""Exact inversion of monotone functions in floating point.
+"""Monotone to the last bit: lines that never fall, and exact inversion, in floating point.
 
 The largest float that satisfies a condition is found by stepping through the floats themselves: seen as whole
 numbers, neighbouring floats are neighbours. This makes `ppf(u) <= y` and `u <= cdf(y)` agree to the last bit.
@@ -10,7 +10,16 @@ import numpy as np
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["LARGEST", "LARGEST_LEVEL", "SMALLEST_LEVEL", "from_ordinal", "largest_where", "to_ordinal"]
+__all__ = [
+    "LARGEST",
+    "LARGEST_LEVEL",
+    "SMALLEST_LEVEL",
+    "chord",
+    "from_ordinal",
+    "largest_where",
+    "secant",
+    "to_ordinal",
+]
 
 LARGEST = float(np.finfo(np.float64).max)
 LARGEST_LEVEL = 1 - 2.0**-53  # the float below 1
@@ -18,6 +27,8 @@ SMALLEST_LEVEL = 2.0**-1022  # the smallest float with all its digits
 
 GROWTH = 4  # of the steps that walk away from the guess: few probes near it, few more far from it
 LONGEST_STEP = 2**60
+SECANT_STEPS = 12  # enough for rounding error on a smooth function; exact stepping finishes the others
+SECANT_TOLERANCE = 4e-16
 
 
 def to_ordinal(x: FloatArray) -> IntArray:
@@ -39,6 +50,18 @@ def from_ordinal(number: IntArray) -> FloatArray:
         array([-1.5,  2. ])
     """
     return np.where(number < 0, np.iinfo(np.int64).min - number, number).view(np.float64)
+
+
+def chord(u: FloatArray, u_a: FloatArray, u_b: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Height at u of the line from (u_a, a) to (u_b, b): exactly a and b at its ends, never falling in between.
+
+    Example:
+        >>> chord(np.array([0.3]), np.array([0.2]), np.array([0.4]), np.array([1.0]), np.array([2.0]))
+        array([1.5])
+    """
+    run = u_b - u_a
+    t = (u - u_a) / np.where(run > 0, run, 1)
+    return np.where(u < u_b, np.minimum(a + (b - a) * t, b), b)
 
 
 def largest_where(
@@ -78,3 +101,39 @@ def largest_where(
         probe = np.where(true, a[k] + stride, b[k] - stride)
         step = min(step * GROWTH, LONGEST_STEP)
     return from_ordinal(a)
+
+
+def secant(g: Callable[[IntArray, FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
+    """About where each of N non-decreasing functions changes sign between low and high: a guess for `largest_where`.
+
+    Illinois steps (Dowell and Jarratt 1971): an end that stays twice in a row has its value halved, so that it moves.
+
+    Args:
+        g: Values of the functions with indices k at the points x, (K,), (K,) -> (K,).
+        low: Where each is negative, shape (N,).
+        high: Where each is positive, shape (N,).
+
+    Returns:
+        Shape (N,).
+
+    Example:
+        >>> secant(lambda k, x: x * x - 2, np.ones(1), np.full(1, 2.0))
+        array([1.41421356])
+    """
+    root = high.copy()
+    k = np.flatnonzero(low < high)
+    a, b = low[k], high[k]
+    g_a, g_b = g(k, a), g(k, b)
+    side = np.zeros(k.shape)  # which end moved last
+    for _ in range(SECANT_STEPS):
+        rise = g_b - g_a
+        c = np.clip(b - (b - a) * np.divide(g_b, rise, out=np.full(k.shape, 0.5), where=rise > 0), a, b)
+        g_c = g(k, c)
+        root[k] = c
+        left = g_c < 0
+        g_a = np.where(left, g_c, np.where(side > 0, g_a / 2, g_a))
+        g_b = np.where(left, np.where(side < 0, g_b / 2, g_b), g_c)
+        a, b, side = np.where(left, c, a), np.where(left, b, c), np.where(left, -1.0, 1.0)
+        going = np.abs(g_c) > SECANT_TOLERANCE
+        k, a, b, g_a, g_b, side = k[going], a[going], b[going], g_a[going], g_b[going], side[going]
+    return root

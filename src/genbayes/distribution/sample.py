@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from genbayes import metrics
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.distribution.base import PredictiveDistribution
-from genbayes.distribution.search import gather, rank
+from genbayes.distribution.search import rank, row_of
 from genbayes.errors import NoDensity
 from genbayes.validation import check_array
 
@@ -46,31 +46,44 @@ class Empirical(PredictiveDistribution):
 
     def mean(self) -> FloatArray:
         """Means of the draws, shape (n,)."""
-        first = self._draws[:, :1]
-        return first[:, 0] + (self._draws - first).mean(axis=1)
+        first = self._draws[:, :1]  # differences keep the digits of rows far from zero
+        mean: FloatArray = first[:, 0] + (self._draws - first).mean(axis=1)
+        return mean
 
     def var(self) -> FloatArray:
         """Variances of the laws, the mean squared deviation of the draws (division by S), shape (n,)."""
-        return np.mean((self._draws - self.mean()[:, None]) ** 2, axis=1)
+        variance: FloatArray = np.mean((self._draws - self.mean()[:, None]) ** 2, axis=1)
+        return variance
 
     def _ppf(self, U: FloatArray) -> FloatArray:
         S = self._draws.shape[1]
         j = np.ceil(U * S)  # up to rounding the smallest j with j / S >= u; made exact by the two lines below
         j = np.where((j - 1) / S >= U, j - 1, j)
         j = np.where(j / S < U, j + 1, j)
-        return gather(self._draws, j.astype(np.int64) - 1)
+        return self._draw_number(j.astype(np.int64) - 1)
 
     def _cdf(self, Y: FloatArray) -> FloatArray:
-        return rank(self._draws, Y, "right") / self._draws.shape[1]
+        return self._cdf_at(row_of(Y.shape), Y.ravel()).reshape(Y.shape)
+
+    def _cdf_at(self, rows: IntArray, y: FloatArray) -> FloatArray:
+        F: FloatArray = rank(self._draws, rows, y, "right") / self._draws.shape[1]
+        return F
 
     def _mass(self, Y: FloatArray) -> FloatArray:
-        return (rank(self._draws, Y, "right") - rank(self._draws, Y, "left")) / self._draws.shape[1]
+        rows, y = row_of(Y.shape), Y.ravel()
+        count = rank(self._draws, rows, y, "right") - rank(self._draws, rows, y, "left")
+        mass: FloatArray = count / self._draws.shape[1]
+        return mass.reshape(Y.shape)
 
     def _pdf(self, Y: FloatArray) -> FloatArray:
         raise NoDensity("pdf must be asked of a law with a density, got draws; use cdf, or fit a QuantileFunction")
 
     def _sample(self, n_samples: int, rng: np.random.Generator) -> FloatArray:
-        return gather(self._draws, rng.integers(self._draws.shape[1], size=(len(self), n_samples)))
+        return self._draw_number(rng.integers(self._draws.shape[1], size=(len(self), n_samples)))
+
+    def _draw_number(self, i: IntArray) -> FloatArray:
+        """Draws (n, j) in sorted order number i, of shape (n, j) or (1, j)."""
+        return np.take(self._draws, i[0], axis=1) if len(i) == 1 else np.take_along_axis(self._draws, i, axis=1)
 
     def _crps(self, y: FloatArray) -> FloatArray:
         return metrics.crps(self._draws, y)

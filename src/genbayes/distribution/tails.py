@@ -12,7 +12,7 @@ from scipy.special import gammainc
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.distribution.rounding import largest_where
-from genbayes.distribution.search import gather, rank
+from genbayes.distribution.search import entry, rank
 
 __all__ = [
     "Tail",
@@ -28,6 +28,7 @@ __all__ = [
 
 RATIO = 2.0  # the slope is read between the outermost knot and the first with twice its tail probability:
 # near enough to be local, far enough that two knots side by side do not decide it
+SHORTEST_RUN = 2.0**-52  # two levels may differ by so little that their distances from 1 are equal
 
 
 class Tail(NamedTuple):
@@ -38,9 +39,13 @@ class Tail(NamedTuple):
     s: FloatArray
     bound: float
 
-    def at(self, rows: IntArray | slice | tuple[slice, None]) -> "Tail":
-        """The tails of these rows; `[:, None]` makes columns of them."""
+    def at(self, rows: IntArray | slice) -> "Tail":
+        """The tails of these rows."""
         return Tail(self.v[rows], self.z[rows], self.s[rows], self.bound)
+
+    def column(self) -> "Tail":
+        """The same tails as columns (n, 1), to be read at several points each."""
+        return Tail(self.v[:, None], self.z[:, None], self.s[:, None], self.bound)
 
 
 def tail_slope(levels: FloatArray, values: FloatArray) -> FloatArray:
@@ -57,11 +62,11 @@ def tail_slope(levels: FloatArray, values: FloatArray) -> FloatArray:
         >>> tail_slope(np.array([[0.1, 0.15, 0.2, 0.5]]), np.array([[0.0, 0.5, np.log(2), 9.0]]))
         array([1.])
     """
-    first = levels[:, :1]
-    k = np.minimum(rank(levels, RATIO * first, "left"), levels.shape[1] - 1)
-    rise = gather(values, k) - values[:, :1]
-    slope: FloatArray = rise / np.log(gather(levels, k) / first)
-    return slope[:, 0]
+    row, first = np.arange(len(values)), np.broadcast_to(levels[:, 0], len(values))
+    k = np.minimum(rank(levels, row, RATIO * first, "left"), levels.shape[1] - 1)
+    rise = entry(values, row, k) - values[:, 0]
+    run = np.log(entry(levels, row, k) / first)
+    return rise / np.maximum(run, SHORTEST_RUN)
 
 
 def tail_ppf(u: FloatArray, tail: Tail) -> FloatArray:
@@ -116,5 +121,7 @@ def tail_crps(y: FloatArray, tail: Tail) -> FloatArray:
 
 def _in_slopes(distance: FloatArray, s: FloatArray) -> FloatArray:
     """Distance / s, infinite where s = 0 or so small that the quotient overflows."""
+    quotient = np.full(distance.shape, np.inf)
     with np.errstate(over="ignore"):
-        return np.divide(distance, s, out=np.full(np.shape(distance), np.inf), where=s > 0)
+        np.divide(distance, s, out=quotient, where=s > 0)
+    return quotient

@@ -20,6 +20,7 @@ N_ITERATIONS = 300
 TOLERANCE = 1e-9  # gain in log-likelihood per row below which EM has converged
 SMALLEST_SPREAD = 1e-3  # of the sd of y: keeps a component from collapsing onto one repeated value
 DEEPEST_NOISE = 0.25  # a valley shallower than this share of the lower peak may be chance
+N_BINS = 2_000  # of the histogram that stands for y in the kernel density
 SMALLEST_REGIME = 0.05  # a share of rows below this is a tail, not a regime
 
 
@@ -32,7 +33,7 @@ class TwoGaussians:
     sd: FloatArray
 
     def log_density(self, y: FloatArray) -> FloatArray:
-        """log of share times density of each component, (n,) -> (n, 2)."""
+        """Log of share times density of each component, (n,) -> (n, 2)."""
         z = (y[:, None] - self.mean) / self.sd
         return np.asarray(np.log(self.share) - np.log(self.sd) - 0.5 * np.log(2 * np.pi) - 0.5 * z**2)
 
@@ -43,7 +44,7 @@ class Bimodality:
 
     Attributes:
         bic_gain: BIC of one Gaussian minus BIC of two; positive favours two.
-        valley: 1 - (lowest density between the means) / (lower of the two peaks), within [0, 1].
+        valley: 1 - (lowest density between the peaks) / (lower of the two peaks), within [0, 1].
         mixture: The two Gaussians.
     """
 
@@ -99,11 +100,24 @@ def measure_bimodality(y: FloatArray, weight: FloatArray) -> Bimodality:
     one = -np.log(scale) - 0.5 * np.log(2 * np.pi) - 0.5 * ((y - center) / scale) ** 2
     two = np.logaddexp(*mixture.log_density(y).T)
     # BIC = parameters log n - 2 log L: five parameters against two, n the total weight
-    bic_gain = 2 * float(weight @ (two - one)) - 3 * np.log(weight.sum())
+    bic_gain = 2 * float(weight @ (two - one)) - 3 * float(np.log(weight.sum()))
+    return Bimodality(bic_gain, _valley(y, weight, mixture), mixture)
+
+
+def _valley(y: FloatArray, weight: FloatArray, mixture: TwoGaussians) -> float:
+    """Depth of the valley between the two means in a kernel density of y itself.
+
+    Not in the mixture's density: two Gaussians fitted to a flat response have a valley that the response has not.
+    The bandwidth is Silverman's for one component, 1.06 sd n^(-1/5).
+    """
+    bandwidth = 1.06 * float(mixture.share @ mixture.sd) * float(weight.sum()) ** -0.2
     between = np.linspace(mixture.mean[0], mixture.mean[1], 201)
-    density = np.exp(np.logaddexp(*mixture.log_density(between).T))
-    lower_peak = min(density[:100].max(), density[101:].max())
-    return Bimodality(bic_gain, float(max(0.0, 1 - density.min() / lower_peak)), mixture)
+    reach = (between[0] - 4 * bandwidth, between[-1] + 4 * bandwidth)
+    count, edge = np.histogram(y, bins=N_BINS, range=reach, weights=weight)
+    center = (edge[:-1] + edge[1:]) / 2
+    density = np.exp(-0.5 * ((between[:, None] - center) / bandwidth) ** 2) @ count
+    left, right = int(np.argmax(density[:101])), 100 + int(np.argmax(density[100:]))  # one peak: both in the middle
+    return float(1 - density[left : right + 1].min() / max(min(density[left], density[right]), 1e-300))
 
 
 def _best_split(z: FloatArray, share: FloatArray) -> FloatArray:

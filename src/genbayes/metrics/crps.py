@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import BoolArray, FloatArray
 from genbayes.errors import InvalidInput
 from genbayes.validation import check_array, check_column, check_targets, describe_rows
 
@@ -35,13 +35,14 @@ def crps(q: ArrayLike, y: ArrayLike) -> FloatArray:
     """
     q = check_array(q, "q", "(n, m)")
     y = check_targets(y, len(q))
-    falls = (np.diff(q, axis=1) < 0).any(axis=1)
+    falls: BoolArray = np.any(np.diff(q, axis=1) < 0, axis=1)
     if falls.any():
         raise InvalidInput(f"q must not decrease along a row, got {describe_rows(falls)} that do; sort each row")
     m = q.shape[1]
     rank_weight = 2 * np.arange(1, m + 1) - m - 1
     e = q - y[:, None]  # the weights sum to zero, so the shift changes nothing but saves digits
-    return np.abs(e).mean(axis=1) - (e * rank_weight).sum(axis=1) / m**2
+    score: FloatArray = np.abs(e).mean(axis=1) - (e * rank_weight).sum(axis=1) / m**2
+    return score
 
 
 def crps_normal(mu: ArrayLike, sigma: ArrayLike, y: ArrayLike) -> FloatArray:
@@ -71,4 +72,5 @@ def crps_normal(mu: ArrayLike, sigma: ArrayLike, y: ArrayLike) -> FloatArray:
     with np.errstate(over="ignore"):  # a tiny sigma sends w to infinity, where Phi and phi have their limits
         w = np.divide(e, sigma, out=np.copysign(np.inf, e), where=sigma > 0)
         phi = np.exp(-0.5 * w**2) / math.sqrt(2 * math.pi)
-    return e * (2 * ndtr(w) - 1) + sigma * (2 * phi - 1 / math.sqrt(math.pi))
+    score: FloatArray = e * (2 * ndtr(w) - 1) + sigma * (2 * phi - 1 / math.sqrt(math.pi))
+    return score

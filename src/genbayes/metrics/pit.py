@@ -28,4 +28,5 @@ def pit(q: ArrayLike, y: ArrayLike) -> FloatArray:
     """
     q = check_array(q, "q", "(n, m)")
     y = check_targets(y, len(q))[:, None]
-    return 0.5 * ((q < y).mean(axis=1) + (q <= y).mean(axis=1))
+    middle: FloatArray = 0.5 * ((q < y).mean(axis=1) + (q <= y).mean(axis=1))
+    return middle

@@ -93,11 +93,7 @@ class _Draws:
                 for share, g in zip(shares, self.generators, strict=True)
             ]
             self.pools = torch.stack(draws).to(self.device)
-        shape = self.settings.shape
-        return [
-            self._one_mask(rows, width)
-            for width in [shape.n_hidden] * (shape.n_layers - 1) + [shape.n_merge]
-        ]
+        return [self._one_mask(rows, width) for width in self.settings.shape.widths]
 
     def _one_mask(self, rows: int, width: int) -> Tensor:
         assert self.pools is not None

@@ -44,6 +44,11 @@ class NetworkShape:
     n_cosines: int = 32
     blocks: tuple[tuple[int, int, int], ...] = ()
 
+    @property
+    def widths(self) -> list[int]:
+        """Units of each hidden layer of f_x; the last is where tau comes in."""
+        return [self.n_hidden] * (self.n_layers - 1) + [self.n_merge]
+
 
 class StackedLinear(nn.Module):
     """One affine layer per member, (K, b, i) -> (K, b, o), weights uniform within 1/sqrt(i)."""
@@ -76,7 +81,7 @@ class IQN(nn.Module):
         super().__init__()
         assert len(generators) == shape.n_members
         self.shape = shape
-        widths = [shape.n_hidden] * (shape.n_layers - 1) + [shape.n_merge]
+        widths = shape.widths
         self.embeddings = nn.ModuleList(
             StackedLinear(stop - start, size, generators) for start, stop, size in shape.blocks
         )
@@ -92,7 +97,8 @@ class IQN(nn.Module):
         """Norm of each input's weights in the first layer, shape (K, p'): how much the network uses it."""
         first = self.f_x[0]
         assert isinstance(first, StackedLinear)
-        return first.weight.norm(dim=2)
+        norms: Tensor = torch.linalg.vector_norm(first.weight, dim=2)
+        return norms
 
     def embed_inputs(self, Z: Tensor) -> Tensor:
         """Inputs times their scales, one-hot blocks replaced by their learnt embeddings, (K, b, p) -> (K, b, p')."""
@@ -135,7 +141,7 @@ class IQN(nn.Module):
 
     @torch.no_grad()
     def quantiles(self, Z: Tensor, tau: Tensor) -> Tensor:
-        """q at every row and level, (n, p) and (m,) -> (K, n, m).
+        """Q at every row and level, (n, p) and (m,) -> (K, n, m).
 
         f_1(f_x * f_tau) = relu(f_x (diag(f_tau) W_1) + b_1): the level goes into the weights once, so a row costs
         one matrix product for all levels and no elementwise product; chunks of rows stay in the cache.

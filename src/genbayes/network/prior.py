@@ -53,7 +53,7 @@ class PriorIQN(nn.Module):
             self.prior_size.copy_(size.clamp(min=1e-12))
 
     def predict_heads(self, Z: Tensor, phi: Tensor, masks: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        """mu and q for training, (K, b, p) and (K, b | 1, t, n_cosines) -> two of (K, b, t)."""
+        """Mu and q for training, (K, b, p) and (K, b | 1, t, n_cosines) -> two of (K, b, t)."""
         mu, q = self.trained.heads(self.trained.features(Z, masks), phi)
         if self.prior is not None:
             with torch.no_grad():
@@ -64,7 +64,7 @@ class PriorIQN(nn.Module):
 
     @torch.no_grad()
     def quantiles(self, Z: Tensor, tau: Tensor) -> Tensor:
-        """q at every row and level, (n, p) and (m,) -> (K, n, m)."""
+        """Q at every row and level, (n, p) and (m,) -> (K, n, m)."""
         q = self.trained.quantiles(Z, tau)
         if self.prior is not None:
             q += self.prior_scale / self.prior_size * self.prior.quantiles(Z, tau)

@@ -51,7 +51,8 @@ class State:
             raise UnreadableFile(f"the model file must hold the array {name!r}, got none; it is damaged or foreign")
         found = self.arrays[name]
         fits = shape is None or (
-            found.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, found.shape, strict=True))
+            found.ndim == len(shape)
+            and all(want in (None, have) for want, have in zip(shape, found.shape, strict=True))
         )
         if not fits:
             raise UnreadableFile(f"the array {name!r} in the model file must have shape {shape}, got {found.shape}")

@@ -81,7 +81,7 @@ def plot_calibration(nominal: ArrayLike, observed: ArrayLike, n: int, *, ax: Axe
     )
     ax.plot([0, 1], [0, 1], color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
     ax.plot(np.r_[0, nominal, 1], np.r_[0, observed, 1], color=BLUE, linewidth=1.4)
-    ax.scatter(nominal[~outside], observed[~outside], s=14, color=BLUE, linewidths=0, zorder=3, label="observed")
+    ax.scatter(nominal[~outside], observed[~outside], s=14, color=BLUE, linewidths=0, zorder=3)
     if outside.any():
         ax.scatter(nominal[outside], observed[outside], s=18, color=ORANGE, linewidths=0, zorder=3, label="outside")
     ax.set(xlim=(0, 1), ylim=(0, 1))

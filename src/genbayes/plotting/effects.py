@@ -29,7 +29,7 @@ __all__ = ["EffectCurve", "plot_main_effect", "plot_main_effects", "plot_shares"
 
 PANEL_SIZE = (3.2, 2.5)  # inches
 N_COLUMNS = 3
-BAR_HEIGHT = 0.26  # inches
+BAR_HEIGHT = 0.22  # inches
 MOST_CATEGORIES = 12
 
 
@@ -67,6 +67,12 @@ def plot_main_effect(effect: EffectCurve, *, ax: Axes | None = None, ylabel: str
 
     Returns:
         The axis.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> gas = SimpleNamespace(name="gas", values=["He"], mean=np.array([3.0]), share=0.25, categorical=True)
+        >>> plot_main_effect(gas).get_title(loc="left")
+        '25% of variance'
     """
     ax = axes_for(ax, PANEL_SIZE)
     if effect.categorical:
@@ -81,7 +87,7 @@ def plot_main_effect(effect: EffectCurve, *, ax: Axes | None = None, ylabel: str
         if spans_decades(values):
             ax.set_xscale("log")
     label_axes(ax, effect.name, ylabel)
-    ax.set_title(f"{100 * effect.share:.0f}% of variance", fontsize=FONT_SIZE, color=INK, loc="left")
+    ax.set_title(f"{percent(effect.share)} of variance", fontsize=FONT_SIZE, color=INK, loc="left")
     return ax
 
 
@@ -134,28 +140,31 @@ def plot_shares(names: Sequence[str], shares: Sequence[float], *, ax: Axes | Non
         >>> [text.get_text() for text in plot_shares(["mach", "alpha"], [0.7, 0.004]).texts]
         ['70%', '0.4%']
     """
-    ax = axes_for(ax, (5.0, 0.55 + BAR_HEIGHT * len(names)))
+    ax = axes_for(ax, (3.2, 0.2 + BAR_HEIGHT * len(names)))
     place = np.arange(len(names))
     ax.barh(place, shares, 0.62, color=BLUE, alpha=0.75, linewidth=0)
     for at, share in zip(place, shares, strict=True):
-        digits = 0 if share >= 0.0095 or share == 0 else 1
         ax.annotate(
-            f"{100 * share:.{digits}f}%",
-            (share, at),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=8,
-            color=INK,
+            percent(share), (share, at), (4, 0), textcoords="offset points", va="center", fontsize=FONT_SIZE, color=INK
         )
-    ax.set_yticks(place, [shorten(name, 26) for name in names])
+    ax.set_yticks(place, [shorten(name, 20) for name in names])
     for tick in ax.get_yticklabels():
         tick.set_parse_math(False)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.set_xlim(0, 1.12 * max([*shares, 0.1]))
+    ax.set_xlim(0, 1.2 * max([*shares, 0.1]))
     ax.xaxis.set_visible(False)
     ax.spines["bottom"].set_visible(False)
     ax.grid(visible=False)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_color(RULE)
     return ax
+
+
+def percent(share: float) -> str:
+    """A share of variance, with a decimal only where it is small.
+
+    Example:
+        >>> percent(0.704), percent(0.004), percent(1e-5)
+        ('70%', '0.4%', '0%')
+    """
+    return f"{100 * share:.{1 if 0.0005 <= share < 0.0095 else 0}f}%"

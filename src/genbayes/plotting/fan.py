@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
+from genbayes.errors import InvalidInput
 from genbayes.plotting.style import (
     BLUE,
     INK,
@@ -27,9 +28,9 @@ __all__ = ["Band", "plot_fan", "plot_fan_by_category"]
 
 Band = tuple[float, ArrayLike, ArrayLike]  # level, lower, upper
 
-BAND_ALPHA = 0.22  # bands lie on top of each other, so the innermost is darkest
+LIGHTEST, DARKEST = 0.18, 0.42  # opacity of the widest and the narrowest band
 MOST_DOTS = 1_500  # observations drawn; more make a heavy page and a black cloud
-MANY_DOTS = 300
+DOT_SIZES = ((50, 20.0), (300, 9.0), (MOST_DOTS, 4.0))  # up to so many dots, so large
 
 
 def plot_fan(
@@ -65,13 +66,15 @@ def plot_fan(
         >>> ax.get_xlabel(), len(ax.collections)
         ('time (ms)', 2)
     """
+    if (x_observed is None) != (y_observed is None):
+        raise InvalidInput("x_observed and y_observed must be given together, got one of them")
     x = check_array(x, "x", "(n,)")
     median = check_column(median, "median", len(x))
     ax = axes_for(ax)
     order = np.argsort(x, kind="stable")
-    for level, lower, upper in widest_first(bands, len(x)):
+    for level, lower, upper, alpha in widest_first(bands, len(x)):
         ax.fill_between(
-            x[order], lower[order], upper[order], color=BLUE, alpha=BAND_ALPHA, linewidth=0, label=percent(level)
+            x[order], lower[order], upper[order], color=BLUE, alpha=alpha, linewidth=0, label=percent(level)
         )
     ax.plot(x[order], median[order], color=BLUE, linewidth=1.6, label="median")
     if x_observed is not None and y_observed is not None:
@@ -118,8 +121,8 @@ def plot_fan_by_category(
     median = check_column(median, "median", g)
     ax = axes_for(ax)
     place = np.arange(g)
-    for level, lower, upper in widest_first(bands, g):
-        ax.bar(place, upper - lower, 0.5, bottom=lower, color=BLUE, alpha=BAND_ALPHA, linewidth=0, label=percent(level))
+    for level, lower, upper, alpha in widest_first(bands, g):
+        ax.bar(place, upper - lower, 0.5, bottom=lower, color=BLUE, alpha=alpha, linewidth=0, label=percent(level))
     ax.hlines(median, place - 0.25, place + 0.25, color=BLUE, linewidth=1.6, label="median")
     set_category_ticks(ax, [str(label) for label in labels])
     label_axes(ax, xlabel, ylabel)
@@ -128,25 +131,26 @@ def plot_fan_by_category(
     return ax
 
 
-def widest_first(bands: Sequence[Band], n: int) -> list[tuple[float, FloatArray, FloatArray]]:
-    """Checked bands by falling level."""
+def widest_first(bands: Sequence[Band], n: int) -> list[tuple[float, FloatArray, FloatArray, float]]:
+    """Checked bands by falling level, each with its opacity."""
     checked = [
         (check_level(level), check_column(lower, "lower", n), check_column(upper, "upper", n))
         for level, lower, upper in bands
     ]
-    return sorted(checked, key=lambda band: -band[0])
+    checked.sort(key=lambda band: -band[0])
+    opacity = np.linspace(LIGHTEST, DARKEST, len(checked))
+    return [(*band, float(alpha)) for band, alpha in zip(checked, opacity, strict=True)]
 
 
 def draw_observed(ax: Axes, x: FloatArray, y_observed: ArrayLike) -> None:
     """Observations as dots; of thousands, an even selection along x."""
     y = check_column(y_observed, "y_observed", len(x))
-    label, size = "observed", 9.0
+    label = "observed"
     if len(x) > MOST_DOTS:
         order = np.argsort(x, kind="stable")
         kept = order[np.linspace(0, len(x) - 1, MOST_DOTS).round().astype(int)]
         label, x, y = f"observed ({MOST_DOTS:,} of {len(x):,})", x[kept], y[kept]
-    if len(x) > MANY_DOTS:
-        size = 3.0
+    size = next(size for n, size in DOT_SIZES if len(x) <= n)
     ax.scatter(x, y, s=size, color=INK, alpha=0.55, linewidths=0, label=label, zorder=3)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
-from genbayes.plotting.style import BLUE, INK, ORANGE, axes_for, label_axes, place_legend, spans_decades
+from genbayes.plotting.style import BLUE, INK, ORANGE, axes_for, label_axes, place_legend, shorten, spans_decades
 from genbayes.validation import check_array, check_column
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_WHISKERS", "plot_observed"]
 
-MOST_WHISKERS = 400  # rows drawn one by one; beyond, density and typical intervals
-N_HEXAGONS = 36  # along the horizontal axis
+MOST_WHISKERS = 600  # rows drawn one by one; beyond, density and typical intervals
+FEWEST_HEXAGONS, MOST_HEXAGONS = 20, 36  # along the horizontal axis
+LONGEST_TARGET = 26  # characters, so that the word before it stays whole
 N_GROUPS = 24  # groups of rows, by predicted median, whose typical interval is drawn
 
 
@@ -68,8 +69,8 @@ def plot_observed(
         draw_density(ax, y, median, logarithmic)
         draw_typical_interval(ax, median, lower, upper, interval)
     ends = [float(median.min()), float(median.max())]
-    ax.plot(ends, ends, color=INK, linewidth=0.9, linestyle=(0, (4, 3)), label="observed = predicted", zorder=4)
-    label_axes(ax, f"predicted median of {target}", f"observed {target}")
+    ax.plot(ends, ends, color=INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=4)
+    label_axes(ax, f"predicted {shorten(target, LONGEST_TARGET)}", f"observed {shorten(target, LONGEST_TARGET)}")
     place_legend(ax)
     return ax
 
@@ -78,12 +79,12 @@ def draw_whiskers(
     ax: Axes, y: FloatArray, median: FloatArray, lower: FloatArray, upper: FloatArray, interval: str
 ) -> None:
     """One whisker and one dot a row; dots outside their interval are orange."""
-    alpha = 0.45 if len(y) <= 100 else 0.25
-    ax.vlines(median, lower, upper, color=BLUE, alpha=alpha, linewidth=1.2, label=interval)
+    alpha = 0.45 if len(y) <= 100 else 0.22
+    ax.vlines(median, lower, upper, color=BLUE, alpha=alpha, linewidth=1.2 if len(y) <= 100 else 0.8, label=interval)
     held = (lower <= y) & (y <= upper)
-    size = 14.0 if len(y) <= 100 else 8.0
-    ax.scatter(median[held], y[held], s=size, color=BLUE, linewidths=0, label="inside", zorder=3)
-    ax.scatter(median[~held], y[~held], s=size, color=ORANGE, linewidths=0, label="outside", zorder=3)
+    size = 14.0 if len(y) <= 100 else 6.0
+    ax.scatter(median[held], y[held], s=size, color=BLUE, linewidths=0, zorder=3)
+    ax.scatter(median[~held], y[~held], s=size, color=ORANGE, linewidths=0, label="outside it", zorder=3)
 
 
 def draw_density(ax: Axes, y: FloatArray, median: FloatArray, logarithmic: bool) -> None:
@@ -91,11 +92,12 @@ def draw_density(ax: Axes, y: FloatArray, median: FloatArray, logarithmic: bool)
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm, to_rgba
 
     shades = LinearSegmentedColormap.from_list("density", [to_rgba(BLUE, 0.12), to_rgba(BLUE, 1.0)])
+    across = int(np.clip(np.sqrt(len(y)), FEWEST_HEXAGONS, MOST_HEXAGONS))
     scale: Literal["linear", "log"] = "log" if logarithmic else "linear"
     ax.hexbin(
         median,
         y,
-        gridsize=(N_HEXAGONS, N_HEXAGONS * 3 // 5),
+        gridsize=(across, across * 3 // 5),
         mincnt=1,
         cmap=shades,
         norm=PowerNorm(0.5),

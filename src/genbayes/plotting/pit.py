@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.errors import InvalidInput
-from genbayes.plotting.style import BLUE, INK, ORANGE, axes_for, label_axes, place_legend
+from genbayes.plotting.style import BLUE, INK, N_TICKS, ORANGE, axes_for, label_axes, place_legend
 from genbayes.validation import check_array, check_count
 
 if TYPE_CHECKING:
@@ -81,16 +81,19 @@ def plot_pit(pit: ArrayLike, *, ax: Axes | None = None) -> Axes:
         >>> [int(bar.get_height()) for bar in plot_pit([0.1, 0.2, 0.6]).patches[:4]]
         [2, 0, 1, 0]
     """
+    from matplotlib.ticker import MaxNLocator
+
     counts, edges = pit_counts(pit)
     n = int(counts.sum())
     low, high = pit_band(n, len(counts))
     colour = [BLUE if low <= count <= high else ORANGE for count in counts]
     ax = axes_for(ax)
     ax.bar(edges[:-1], counts, np.diff(edges) * 0.94, align="edge", color=colour, alpha=0.65, linewidth=0)
-    ax.axhspan(low, high, facecolor=INK, alpha=0.12, linewidth=0, label="95% range of each bar if calibrated")
+    ax.axhspan(low, high, facecolor=INK, alpha=0.12, linewidth=0, label="95% range of a bar if calibrated")
     ax.axhline(n / len(counts), color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.yaxis.set_major_locator(MaxNLocator(N_TICKS, integer=True))
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1.08 * max(int(counts.max()), high, 1))
-    label_axes(ax, "PIT: predicted probability of a smaller value", "rows")
+    label_axes(ax, "probability integral transform", "rows")
     place_legend(ax)
     return ax

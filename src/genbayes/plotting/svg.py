@@ -30,6 +30,7 @@ TAG = re.compile(r"<[^>]+>")
 REFERENCE = re.compile(r'(?:url\(|xlink:href=")#([^)"]+)')
 IDENTIFIER = re.compile(r' id="([^"]+)"')
 FONT_FAMILY = re.compile(r"font-family: [^;\"]*;? ?|(?<=font: )[^;\"]*?(?=\d)|(?<=px) '[^;\"]*")
+COORDINATES = re.compile(r' (?:d|x|y)="[^"]*"')
 LONG_FRACTION = re.compile(r"(\.\d\d)\d+")
 
 
@@ -82,4 +83,4 @@ def clean_tag(tag: str, name: str, used: set[str]) -> str:
     tag = FONT_FAMILY.sub("", tag)
     for word, colour in PALETTE.items():
         tag = tag.replace(colour, f"var(--{word}, {colour})")
-    return LONG_FRACTION.sub(r"\1", tag)
+    return COORDINATES.sub(lambda found: LONG_FRACTION.sub(r"\1", found.group()), tag)

@@ -55,8 +55,8 @@ def plot_training(
         ax.plot(when, score, color=ORANGE, linewidth=1.3, label="held-out CRPS")
         ax.scatter(when[best], score[best], s=24, color=ORANGE, linewidths=0, zorder=3, label=f"best: {when[best]:.0f}")
         drawn = np.r_[loss, score]
+        place_legend(ax)
     if drawn.min() > 0 and drawn.max() > STEEP * drawn.min():
         ax.set_yscale("log")
     label_axes(ax, "epoch", ylabel)
-    place_legend(ax)
     return ax

@@ -19,7 +19,7 @@ from genbayes.reports.figures import (
     fan_figure,
     observed_figure,
     pit_figure,
-    training_figure,
+    training_figures,
 )
 from genbayes.reports.page import Html, bullets, card, columns, page, table, tiles
 from genbayes.reports.verdict import score_tiles, verdict
@@ -69,10 +69,9 @@ def write_assessment(
     target = str(getattr(y, "name", None) or "y") if target is None else target
     assessment = assess(model, X, y)
     effects = main_effects(model, X)
-    varying = [effect.column for effect in effects if len(effect.values) > 1] or [0]
-    slices = slice_inputs(model, X, varying[:MOST_PANELS])
-    table_of_inputs = InputTable.of(X, model)
-    x = table_of_inputs.column(0) if table_of_inputs.d == 1 and not table_of_inputs.categorical[0] else None
+    slices = slice_inputs(model, X, _most_important(effects))
+    inputs = InputTable.of(X, model)
+    x = inputs.column(0) if inputs.d == 1 and not inputs.categorical[0] else None
     with default_settings():
         pictures = draw_pictures(assessment, effects, slices, x, target, getattr(model, "history_", None))
     blocks = [verdict(assessment, effects), tiles(score_tiles(assessment)), *pictures, *settings_of(model)]
@@ -93,9 +92,18 @@ def draw_pictures(
 ) -> list[Html]:
     """All figures in reading order: prediction, checks of calibration, main effects, training."""
     checks = columns(observed_figure(assessment, target), pit_figure(assessment), calibration_figure(assessment))
-    pictures = [fan_figure(slices, assessment.y, x, target), checks, effects_figure(effects, target)]
-    curves = None if history is None else training_figure(history)
-    return pictures if curves is None else [*pictures, curves]
+    first = [fan_figure(slices, assessment.y, x, target), checks]
+    effect = effects_figure(effects, target)
+    curves = [] if history is None else training_figures(history)
+    if len(effects) == 1:  # one panel would look lost on a row of its own
+        return [*first, columns(effect, *curves)]
+    return [*first, effect, columns(*curves)] if curves else [*first, effect]
+
+
+def _most_important(effects: Sequence[MainEffect]) -> list[int]:
+    """Columns to slice along: those that vary, by importance; one constant column is better than none."""
+    varying = [effect.column for effect in effects if len(effect.values) > 1]
+    return varying[:MOST_PANELS] or [0]
 
 
 def settings_of(model: Any) -> list[Html]:

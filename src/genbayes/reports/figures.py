@@ -25,11 +25,12 @@ from genbayes.plotting.style import new_axes, shorten
 from genbayes.reports.numbers import format_number
 from genbayes.reports.page import Html, figure
 
-__all__ = ["calibration_figure", "effects_figure", "fan_figure", "observed_figure", "pit_figure", "training_figure"]
+__all__ = ["calibration_figure", "effects_figure", "fan_figure", "observed_figure", "pit_figure", "training_figures"]
 
-WIDE, SMALL, PANEL = (9.6, 3.9), (4.1, 3.4), (3.3, 2.6)  # inches
+WIDE, SMALL, PANEL = (9.6, 3.7), (3.4, 3.1), (3.3, 2.5)  # inches
 MOST_PANELS = 6
-MOST_BARS = 12
+MOST_CURVES = 5  # beside the bars: six drawings in all
+MOST_BARS = 11
 MOST_CONSTANT = 5  # names of constant columns listed
 
 
@@ -37,25 +38,25 @@ def fan_figure(slices: Sequence[Slice], y: FloatArray, x: FloatArray | None, tar
     """The predictive law along the inputs: with the data if there is one input, as slices if there are more."""
     if len(slices) == 1 and x is not None:
         ax = new_axes(WIDE)
-        _draw_slice(ax, slices[0], target, x, y)
+        _draw_slice(ax, slices[0], target, legend=True, data=(x, y))
         caption = (
-            "The line is the predicted median. Half of all new observations should fall into the dark band, "
-            "nine in ten into the light one."
+            "The line is the predicted median. Half of all new observations should fall into the inner band, "
+            "nine in ten into the outer one."
         )
         return figure("Prediction and data", [_svg(ax, "fan", f"{target} along {slices[0].name}")], caption)
     drawings = []
     ends = np.concatenate([end for cut in slices for _, *pair in cut.bands for end in pair])
     for place, cut in enumerate(slices):
         ax = new_axes(PANEL)
-        _draw_slice(ax, cut, target)
+        _draw_slice(ax, cut, target, legend=False)
         ax.set_ylim(*_padded(ends))
         drawings.append(_svg(ax, f"slice-{place}", f"{target} along {cut.name}"))
     return figure(
         "Prediction along each input",
         drawings,
         "One input varies, the others stay at their median (numbers) or most frequent value (categories). "
-        "The line is the predicted median; half of all new observations there should fall into the dark band, nine in "
-        "ten into the light one. All panels share one vertical scale, the most important input comes first.",
+        "The line is the predicted median; half of all new observations there should fall into the inner band, nine in "
+        "ten into the outer one. All panels share one vertical scale, the most important input comes first.",
     )
 
 
@@ -66,9 +67,7 @@ def observed_figure(assessment: Assessment, target: str) -> Html:
     if a.n <= MOST_WHISKERS:
         caption = "Each dot is a row, each whisker its 90% interval. Orange dots lie outside: one in ten should."
     else:
-        caption = (
-            "Darker means more rows. Nine in ten should lie between the orange lines, evenly about the dashed one."
-        )
+        caption = "Stronger colour means more rows. Nine in ten should lie between the orange lines."
     return figure("Predicted against observed", [_svg(ax, "observed", f"observed against predicted {target}")], caption)
 
 
@@ -76,7 +75,7 @@ def pit_figure(assessment: Assessment) -> Html:
     """PIT histogram."""
     ax = plot_pit(assessment.pit, ax=new_axes(SMALL))
     return figure(
-        "Where observations fell (PIT)",
+        "PIT histogram",
         [_svg(ax, "pit", "histogram of probability integral transforms")],
         "Flat is right. A bowl means intervals too narrow, a hill too wide, a slope a biased prediction. "
         "By luck, about one bar in twenty leaves the grey range.",
@@ -88,7 +87,7 @@ def calibration_figure(assessment: Assessment) -> Html:
     a = assessment
     ax = plot_calibration(a.nominal, a.observed, a.n, ax=new_axes(SMALL))
     return figure(
-        "Do intervals hold what they promise?",
+        "Calibration curve",
         [_svg(ax, "calibration", "observed over nominal coverage of central intervals")],
         "On the diagonal, intervals hold exactly as often as promised; below it they are too narrow, above "
         "it too wide. The band is simultaneous: a calibrated model stays inside everywhere with at least 95% chance.",
@@ -97,61 +96,57 @@ def calibration_figure(assessment: Assessment) -> Html:
 
 def effects_figure(effects: Sequence[MainEffect], target: str) -> Html:
     """Main effects, most important first: shares of all inputs, then curves of the first few."""
-    varying = [effect for effect in effects if len(effect.values) > 1]
+    varying = [effect for effect in effects if len(effect.values) > 1] or list(effects[:1])
     constant = [effect.name for effect in effects if len(effect.values) == 1]
-    shown = varying[:MOST_PANELS]
+    shown = varying[:MOST_CURVES]
     drawings = [_shares_svg(varying)] if len(varying) > 1 else []
     means = np.concatenate([effect.mean for effect in shown])
     for place, effect in enumerate(shown):
         ax = plot_main_effect(effect, ax=new_axes(PANEL), ylabel=f"mean of {target}")
         ax.set_ylim(*_padded(means))
         drawings.append(_svg(ax, f"effect-{place}", f"main effect of {effect.name}"))
+    if len(effects) == 1:
+        return figure("Main effect", drawings, "The predicted mean; with one input, nothing else moves it.")
     return figure(
         "Main effects",
         drawings,
-        "The predicted mean with one input held at each value, averaged over the rows of the other inputs. The share "
+        "The predicted mean with one input held at each value, averaged over the other inputs of the rows. The share "
         "says how much of the variance of the prediction the input explains on its own; what is missing to 100% is "
-        "interaction.",
+        "interaction between inputs.",
         _left_out(len(varying), constant),
     )
 
 
-def training_figure(history: Any) -> Html | None:
+def training_figures(history: Any) -> list[Html]:
     """Training loss and the score of held-out rows, as far as they were noted."""
-    drawings = []
+    figures = []
     if len(history.loss):
         ax = plot_training(history.epoch, history.loss, ax=new_axes(PANEL), ylabel="training loss")
-        drawings.append(_svg(ax, "training", "training loss by epoch"))
+        caption = f"The curve should have flattened. Training took {format_number(history.seconds, 3)} seconds."
+        figures.append(figure("Training loss", [_svg(ax, "training", "training loss by epoch")], caption))
     if len(history.held_out_crps):
         ax = new_axes(PANEL)
         plot_training(history.held_out_epoch, history.held_out_crps, ax=ax, ylabel="CRPS of held-out rows")
-        drawings.append(_svg(ax, "held-out", "CRPS of held-out rows by epoch"))
-    if not drawings:
-        return None
-    return figure(
-        "Training",
-        drawings,
-        "Both curves should have flattened; a held-out score that rises again while the loss falls means overfitting. "
-        f"They are on the scale of the standardised response. Training took {format_number(history.seconds, 3)} s.",
-    )
+        caption = "Of rows not trained on, on the scale of the standardised response. Rising again means overfitting."
+        figures.append(figure("Held-out score", [_svg(ax, "held-out", "CRPS of held-out rows by epoch")], caption))
+    return figures
 
 
-def _draw_slice(
-    ax: Any, cut: Slice, target: str, x_observed: FloatArray | None = None, y_observed: FloatArray | None = None
-) -> None:
+def _draw_slice(ax: Any, cut: Slice, target: str, legend: bool, data: tuple[Any, Any] = (None, None)) -> None:
     if cut.categorical:
         labels = [str(value) for value in cut.values]
-        plot_fan_by_category(labels, cut.median, cut.bands, ax=ax, xlabel=cut.name, ylabel=target)
+        plot_fan_by_category(labels, cut.median, cut.bands, ax=ax, xlabel=cut.name, ylabel=target, legend=legend)
         return
     plot_fan(
         cut.values,
         cut.median,
         cut.bands,
-        x_observed=x_observed,
-        y_observed=y_observed,
+        x_observed=data[0],
+        y_observed=data[1],
         ax=ax,
         xlabel=cut.name,
         ylabel=target,
+        legend=legend,
     )
 
 

@@ -11,11 +11,11 @@ PLAIN = range(-3, 6)  # powers of ten written out
 
 
 def format_number(value: float, digits: int = 4) -> str:
-    """A number with at most `digits` significant digits, with a power of ten where it is huge or tiny.
+    r"""A number with at most `digits` significant digits, with a power of ten where it is huge or tiny, on one line.
 
     Example:
         >>> format_number(1234.5678), format_number(1.5e-12), format_number(0.0)
-        ('1,235', '1.5 × 10⁻¹²', '0')
+        ('1,235', '1.5\u202f×\u202f10⁻¹²', '0')
     """
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
@@ -24,22 +24,23 @@ def format_number(value: float, digits: int = 4) -> str:
         decimals = max(0, digits - 1 - power)
         text = f"{value:,.{decimals}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{value / 10.0**power:.{digits}g}{_times(power)}"
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    return f"{float(mantissa):g}{_times(int(exponent))}"
 
 
 def format_with_error(value: float, error: float) -> str:
-    """A number with its standard error, rounded where the error has two digits.
+    r"""A number with its standard error, rounded where the error has two digits.
 
     Example:
         >>> format_with_error(1.23456, 0.0456), format_with_error(2.5e-12, 1e-13)
-        ('1.235 ± 0.046', '(2.50 ± 0.10) × 10⁻¹²')
+        ('1.235\xa0±\xa00.046', '(2.50\xa0±\xa00.10)\u202f×\u202f10⁻¹²')
     """
     if error <= 0 or not math.isfinite(error):
         return f"{format_number(value)} ± {format_number(error)}"
     power = _power(max(abs(value), error))
     shift = 0 if power in PLAIN else power
     decimals = max(0, 1 - (_power(error) - shift))
-    text = f"{value / 10.0**shift:,.{decimals}f} ± {error / 10.0**shift:,.{decimals}f}"
+    text = f"{value / 10.0**shift:,.{decimals}f}\u00a0±\u00a0{error / 10.0**shift:,.{decimals}f}"
     return f"({text}){_times(shift)}" if shift else text
 
 
@@ -58,4 +59,4 @@ def _power(value: float) -> int:
 
 
 def _times(power: int) -> str:
-    return f" × 10{str(power).translate(SUPERSCRIPT)}"
+    return f"\u202f×\u202f10{str(power).translate(SUPERSCRIPT)}"

@@ -12,7 +12,20 @@ from html import escape
 
 from genbayes.reports.stylesheet import STYLESHEET
 
-__all__ = ["Html", "Tile", "card", "columns", "figure", "join", "page", "paragraph", "strong", "table", "tiles"]
+__all__ = [
+    "Html",
+    "Tile",
+    "bullets",
+    "card",
+    "columns",
+    "figure",
+    "join",
+    "page",
+    "paragraph",
+    "strong",
+    "table",
+    "tiles",
+]
 
 
 class Html(str):
@@ -85,10 +98,10 @@ def card(title: str, *blocks: Html) -> Html:
 
 
 def figure(title: str, drawings: Sequence[Html], *caption: str) -> Html:
-    """A titled box with one or more drawings side by side and how to read them below."""
+    """A titled box with one or more drawings and how to read them below."""
     shown = join(Html('<div class="panels">\n'), *drawings, Html("</div>\n")) if len(drawings) > 1 else drawings[0]
     below = join(Html("<figcaption><b>How to read this.</b> "), *caption, Html("</figcaption>"))
-    return card(title, join(Html("<figure style='margin: 0'>"), shown, below, Html("</figure>\n")))
+    return card(title, join(Html("<figure>"), shown, below, Html("</figure>\n")))
 
 
 def columns(*cards: Html) -> Html:

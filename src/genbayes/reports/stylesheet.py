@@ -23,7 +23,7 @@ STYLESHEET = f"""
 """ + """
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); overflow-wrap: anywhere;
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 main { max-width: 1140px; margin: 0 auto; padding: 40px 20px 28px; }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 4px; letter-spacing: -0.01em; }
 h2 { font-size: 1.05rem; line-height: 1.3; margin: 0 0 10px; }
@@ -37,14 +37,15 @@ h2 { font-size: 1.05rem; line-height: 1.3; margin: 0 0 10px; }
 .tile { padding: 12px 14px; }
 .tile dt { color: var(--muted); font-size: 0.82rem; }
 .tile dd { margin: 0; }
-.tile .value { font-size: 1.3rem; font-weight: 600; line-height: 1.35; font-variant-numeric: tabular-nums; }
+.tile .value { font-size: 1.25rem; font-weight: 600; line-height: 1.35; font-variant-numeric: tabular-nums; }
 .tile .hint { color: var(--muted); font-size: 0.8rem; line-height: 1.35; }
 .tile.attention .value { color: var(--orange); }
 .card { margin: 0 0 16px; padding: 18px 20px; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(330px, 1fr)); gap: 16px; margin: 0 0 16px; }
 .columns .card { margin: 0; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(270px, 1fr)); gap: 8px 12px;
-  justify-items: center; align-items: end; }
+  justify-items: center; align-items: start; }
+figure { margin: 0; }
 figcaption { color: var(--muted); font-size: 0.88rem; line-height: 1.5; margin-top: 10px; max-width: 62em; }
 figcaption b { color: var(--ink); font-weight: 600; }
 svg { display: block; width: 100%; height: auto; margin: 0 auto; }
@@ -60,7 +61,9 @@ footer { color: var(--muted); font-size: 0.82rem; margin-top: 20px; }
 }
 @media print {
   :root { color-scheme: light; PRINT_COLOURS }
-  body { background: none; font-size: 10.5pt; } main { max-width: none; padding: 0; }
-  .card, .tile { break-inside: avoid; }
+  body { background: none; } main { max-width: none; padding: 0; }
+  html { font-size: 12px; }
+  .panels, .columns { grid-template-columns: repeat(auto-fit, minmax(190px, 1fr)); }
+  .card, .tile { break-inside: avoid; padding: 10px 12px; }
 }
 """.replace("PRINT_COLOURS", f"{variables(PALETTE)} {LIGHT_PAPER}")

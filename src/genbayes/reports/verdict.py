@@ -12,6 +12,8 @@ __all__ = ["score_tiles", "verdict"]
 
 NOTABLE = 0.05  # an input that explains less is not named in the verdict
 MOST_NAMED = 3
+USELESS = 0.005  # a smaller skill rounds to nothing
+SLIGHT = 0.02  # with thousands of rows even this much shows, though it hardly matters
 
 
 def verdict(assessment: Assessment, effects: Sequence[MainEffect]) -> Html:
@@ -27,18 +29,19 @@ def _accuracy(assessment: Assessment) -> Html:
     skill = assessment.skill
     if skill is None:
         return join(start, ". ")
-    word = "better" if skill >= 0 else "worse"
-    return join(start, f", {format_share(abs(skill))} {word} than a forecast that ignores the inputs. ")
+    amount = f"{abs(skill):.0%} {'better' if skill > 0 else 'worse'} than" if abs(skill) >= USELESS else "about that of"
+    return join(start, f", {amount} a forecast that ignores the inputs. ")
 
 
 def _coverage(assessment: Assessment, low: float, high: float) -> Html:
     n, share = assessment.n, assessment.coverage_90
     held = f"{round(share * n):,} of {n:,} observations ({format_share(share)})"
-    expected = f"with this many rows, intervals that deserve the name hold {round(low * n):,} to {round(high * n):,}. "
+    expected = f"with this many rows calibrated intervals hold {round(low * n):,} to {round(high * n):,}. "
+    slightly = "slightly " if abs(share - 0.9) < SLIGHT else ""
     if share < low:
-        judgement = ("fewer than promised, so the intervals are too narrow", "; ")
+        judgement = (f"{slightly}fewer than promised, so the intervals are {slightly}too narrow", "; ")
     elif share > high:
-        judgement = ("more than promised, so the intervals are too wide", "; ")
+        judgement = (f"{slightly}more than promised, so the intervals are {slightly}too wide", "; ")
     else:
         judgement = ("consistent with 90%", ": ")
     return join("The 90% intervals held ", strong(held), ", ", strong(judgement[0]), judgement[1], expected)
@@ -50,9 +53,11 @@ def _inputs(effects: Sequence[MainEffect]) -> Html:
     named = [effect for effect in effects if effect.share >= NOTABLE][:MOST_NAMED]
     if not named:
         return join("No input explains much of the predicted variation on its own.")
-    listed = [join(strong(effect.name), f" ({format_share(round(effect.share, 2))})") for effect in named]
-    first = join("Of the predicted variation, most is explained by ", listed[0])
-    return join(first, *(join(", then ", name) for name in listed[1:]), ".")
+    start = "The input that matters most is " if len(named) == 1 else "The inputs that matter most are "
+    unit = [" of the predicted variation", "", ""]
+    listed = [join(strong(e.name), f" ({e.share:.0%}{what})") for e, what in zip(named, unit, strict=False)]
+    between = ["", *[", "] * (len(listed) - 2), " and "][: len(listed)]
+    return join(start, *(join(link, name) for link, name in zip(between, listed, strict=True)), ".")
 
 
 def score_tiles(assessment: Assessment) -> list[Tile]:
@@ -60,12 +65,12 @@ def score_tiles(assessment: Assessment) -> list[Tile]:
     a = assessment
     skill = "–" if a.skill is None else format_share(a.skill)
     return [
-        Tile("CRPS", format_with_error(a.crps, a.crps_se), "± standard error; smaller is better"),
-        Tile("Skill", skill, f"1 − CRPS / {format_number(a.crps_reference, 3)}, the score without inputs"),
+        Tile("CRPS", format_number(a.crps), f"standard error {format_number(a.crps_se, 2)}; smaller is better"),
+        Tile("Skill", skill, f"gained over ignoring the inputs (CRPS {format_number(a.crps_reference, 3)})"),
         Tile("RMSE", format_number(a.rmse), "error of the predicted mean"),
         _coverage_tile(a.n, 0.5, a.coverage_50),
         _coverage_tile(a.n, 0.9, a.coverage_90),
-        Tile("Width of 90% intervals", format_number(a.width_90), "on average; narrow is good if they hold"),
+        Tile("90% interval width", format_number(a.width_90), "on average; narrow is good if they hold"),
     ]
 
 

@@ -37,10 +37,9 @@ class InputCoverage:
             >>> cover.is_far(np.array([[0.55], [3.0]]))
             array([False,  True])
         """
-        distinct = np.unique(Z, axis=0)
-        if len(distinct) > N_KEPT:
-            distinct = distinct[np.sort(rng.choice(len(distinct), N_KEPT, replace=False))]
-        kept = distinct.astype(np.float32).astype(np.float64)  # as it will be read back from a file
+        if len(Z) > N_KEPT:
+            Z = Z[rng.choice(len(Z), N_KEPT, replace=False)]
+        kept = np.unique(Z.astype(np.float32), axis=0).astype(np.float64)  # as it will be read back from a file
         if len(kept) == 1:
             return cls(kept, 0.0)
         gap, _ = cKDTree(kept).query(kept, k=2)

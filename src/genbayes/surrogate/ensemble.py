@@ -19,9 +19,7 @@ __all__ = ["GRID", "law_of_mean", "law_of_run", "member_laws"]
 # Levels at which the network defines the law: every percent, and a few in the tails. Between them the quantile
 # function is linear, beyond them its tails are exponential, so a quantile never depends on what else was asked.
 TAIL_LEVELS = (0.001, 0.0025, 0.005)
-GRID: FloatArray = np.concatenate(
-    [TAIL_LEVELS, np.arange(1, 100) / 100, 1 - np.array(TAIL_LEVELS[::-1])]
-)
+GRID: FloatArray = np.concatenate([TAIL_LEVELS, np.arange(1, 100) / 100, 1 - np.array(TAIL_LEVELS[::-1])])
 
 
 def member_laws(network: PriorIQN, Z: FloatArray, scaler: ResponseScaler, bounds: Bounds) -> list[QuantileFunction]:
@@ -39,6 +37,6 @@ def law_of_run(members: list[QuantileFunction]) -> QuantileFunction:
 
 
 def law_of_mean(members: list[QuantileFunction]) -> Normal:
-    """What the ensemble knows of E[y | x]: a Gaussian with the mean and the standard deviation of the members' means."""
+    """What the ensemble knows of E[y | x]: a Gaussian with mean and standard deviation of the members' means."""
     means = np.stack([member.mean() for member in members])
     return Normal(loc=means.mean(axis=0), scale=means.std(axis=0, ddof=1))

@@ -28,13 +28,12 @@ from genbayes.surrogate.inputs import as_table, check_fit_data, check_predict_da
 from genbayes.surrogate.options import RecipeOptions, ScaledRuns
 from genbayes.surrogate.recipes import train
 from genbayes.surrogate.state import restore_fitted, state_of_fitted
-from genbayes.training import History
 from genbayes.validation import check_choice, check_count, check_nonnegative
 
 __all__ = ["QuantileSurrogate"]
 
 
-class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):  # type: ignore[misc]
+class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
     """Generative Bayesian Computation: an implicit quantile network as a surrogate of a simulator.
 
     Learns the conditional quantile function Q_tau(Y | x) from runs (x, y), paper sections 3.2 to 3.5.
@@ -183,7 +182,7 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):  # t
             "distinct runs": str(self.n_rows_),
             "inputs": str(self.n_features_in_),
             "members": str(shape.n_members),
-            "hidden layers of f_x": f"{shape.n_layers} of {shape.n_hidden if shape.n_layers > 1 else shape.n_merge} units",
+            "hidden layers of f_x": " + ".join(str(width) for width in shape.widths),
             "loss weights": f"{w.location:g}, {w.order:g}, {w.quantile:g}",
             "dropout": f"{self.settings_.dropout:g}",
             "randomized prior": f"{self.settings_.prior_scale:g}",
@@ -205,23 +204,25 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):  # t
         """Every constructor argument but data-dependent ones, checked at the door."""
         check_choice(self.recipe, "recipe", ["fast", "paper"])
         check_choice(self.device, "device", ["auto", "cpu", "cuda"])
-        optional = {"n_members": 1, "n_hidden": 1, "n_layers": 1, "n_epochs": 1, "batch_size": 1}
-        for name, least in optional.items():
-            if getattr(self, name) is not None:
-                check_count(getattr(self, name), name, least)
-        check_count(self.n_cosines, "n_cosines")
-        check_nonnegative(self.prior_scale, "prior_scale")
-        check_nonnegative(self.weight_decay, "weight_decay")
-        if self.learning_rate is not None:
-            check_nonnegative(self.learning_rate, "learning_rate", strictly=True)
+        chosen = {name: getattr(self, name) for name in ("n_members", "n_hidden", "n_layers", "n_epochs", "batch_size")}
+        counts = {name: None if value is None else check_count(value, name) for name, value in chosen.items()}
+        rate = self.learning_rate
+        if rate is not None:
+            rate = check_nonnegative(rate, "learning_rate", strictly=True)
         if self.dropout is not None and not (isinstance(self.dropout, (int, float)) and 0 <= self.dropout < 1):
             raise InvalidInput(f"dropout must lie in [0, 1), got {self.dropout!r}")
         return RecipeOptions(
-            recipe=self.recipe, n_members=self.n_members, prior_scale=self.prior_scale, n_hidden=self.n_hidden,
-            n_layers=self.n_layers, n_cosines=self.n_cosines, dropout=self.dropout, n_epochs=self.n_epochs,
-            batch_size=self.batch_size, learning_rate=self.learning_rate, weight_decay=self.weight_decay,
-            device=self.device, verbose=bool(self.verbose), bounds=_as_bounds(self.y_bounds),
-        )  # fmt: skip
+            recipe=self.recipe,
+            n_cosines=check_count(self.n_cosines, "n_cosines"),
+            prior_scale=check_nonnegative(self.prior_scale, "prior_scale"),
+            weight_decay=check_nonnegative(self.weight_decay, "weight_decay"),
+            learning_rate=rate,
+            dropout=None if self.dropout is None else float(self.dropout),
+            device=self.device,
+            verbose=bool(self.verbose),
+            bounds=_as_bounds(self.y_bounds),
+            **counts,
+        )
 
     def _take_data(self, X: Any, y: Any, sample_weight: Any) -> Dataset:
         X = as_table(X)
@@ -230,10 +231,7 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):  # t
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        data = Dataset.merged(X, y, weight)
-        if len(data) == 0:
-            raise InvalidInput("sample_weight must be positive for some rows, got zero for all")
-        return data
+        return Dataset.merged(X, y, weight)
 
     def _choose_weights(self, data: Dataset) -> LossWeights:
         named = {"default": DEFAULT, "quantile-dominant": QUANTILE_DOMINANT}

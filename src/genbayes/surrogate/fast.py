@@ -61,9 +61,7 @@ def train_fast(runs: ScaledRuns, options: RecipeOptions, rng: np.random.Generato
         rows, kept_aside = take_rows(rows, learn), take_rows(rows, aside)
     generators = [torch_generator(child) for child in rng_members.spawn(settings.shape.n_members)]
     with show_progress("fitting", options.verbose) as report:
-        network, history = fit_iqn(
-            rows, settings, generators, input_scale=scale, held_out=kept_aside, report=report
-        )
+        network, history = fit_iqn(rows, settings, generators, input_scale=scale, held_out=kept_aside, report=report)
     return Trained(network, settings, history)
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from genbayes.arrays import FloatArray
 from genbayes.categories import CategoryCoder
-from genbayes.errors import InvalidInput
+from genbayes.errors import GenBayesError, InvalidInput
 from genbayes.validation import describe_rows, suggest
 
 __all__ = ["as_table", "check_fit_data", "check_predict_data", "learn_categories"]
@@ -60,16 +60,23 @@ def check_fit_data(estimator: Any, X: Any, y: Any, coders: tuple[CategoryCoder, 
     _require_finite(X, estimator)
     y = np.asarray(y, dtype=np.float64)
     if np.all(y == y[0]):
-        raise InvalidInput(f"y must vary, got the constant {y[0]!r} in all {len(y)} rows; nothing is to be learnt from it")
+        raise InvalidInput(
+            f"y must vary, got the constant {float(y[0])!r} in all {len(y)} rows; nothing is to be learnt from it"
+        )
     return X, y
 
 
 def check_predict_data(estimator: Any, X: Any, coders: tuple[CategoryCoder, ...]) -> FloatArray:
     """New inputs (n, d), checked against the columns of `fit`, with categories coded."""
     X = as_table(X)
-    if coders:
-        validate_data(estimator, X, reset=False, skip_check_array=True)  # names and number, before columns are looked up
-    X = validate_data(estimator, _encode(X, coders), reset=False, dtype=np.float64, ensure_all_finite=False)
+    try:
+        if coders:  # names and number of columns, before any is looked up
+            validate_data(estimator, X, reset=False, skip_check_array=True)
+        X = validate_data(estimator, _encode(X, coders), reset=False, dtype=np.float64, ensure_all_finite=False)
+    except GenBayesError:
+        raise
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
     _require_finite(X, estimator)
     return np.asarray(X)
 
@@ -80,7 +87,9 @@ def _require_finite(X: FloatArray, estimator: Any) -> None:
         names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(X.shape[1])])
         where = ", ".join(repr(str(names[j])) for j in np.flatnonzero(bad.any(axis=0))[:5])
         what = "NaN" if np.isnan(X).any() else "infinity"
-        raise InvalidInput(f"Input X contains {what} in {describe_rows(bad.any(axis=1))} of {where}; drop or repair them")
+        raise InvalidInput(
+            f"Input X contains {what} in {describe_rows(np.asarray(bad.any(axis=1)))} of {where}; drop or repair them"
+        )
 
 
 def _with_rows(sentence: str, name: str, values: Any) -> str:
@@ -94,8 +103,18 @@ def _with_rows(sentence: str, name: str, values: Any) -> str:
 def _columns(X: Any) -> list[str]:
     if hasattr(X, "columns"):
         return [str(name) for name in X.columns]
-    shape = np.shape(X)
-    return [f"column {j}" for j in range(shape[1])] if len(shape) == 2 else []
+    array = _as_array(X)
+    return [f"column {j}" for j in range(array.shape[1])] if array.ndim == 2 else []
+
+
+def _as_array(X: Any) -> Any:
+    """X as an array where it can be one; the rest is left to scikit-learn to refuse."""
+    if isinstance(X, np.ndarray):
+        return X
+    try:
+        return np.asarray(X)
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 def _column(X: Any, j: int) -> Any:
@@ -117,11 +136,11 @@ def _column_index(which: str | int, columns: list[str]) -> int:
 def _holds_text(X: Any, j: int) -> bool:
     if hasattr(X, "iloc"):
         kind = X.dtypes.iloc[j]
-        return not (getattr(kind, "kind", "O") in "biufc") and any(isinstance(v, str) for v in _column(X, j))
-    array = np.asarray(X) if not hasattr(X, "dtype") else X
+        return getattr(kind, "kind", "O") not in "biufc" and any(isinstance(v, str) for v in _column(X, j))
+    array = _as_array(X)
     if array.dtype.kind in "US":
         return not _all_numbers(array[:, j])
-    return bool(array.dtype.kind == "O") and any(isinstance(v, str) for v in np.asarray(array)[:, j])
+    return bool(array.dtype.kind == "O") and any(isinstance(v, str) for v in array[:, j])
 
 
 def _all_numbers(values: Any) -> bool:

@@ -23,16 +23,17 @@ BATCH_SIZE = 128
 FULL = 0.2  # an input of at least this relevance keeps its scale; below, it fades with the square
 
 
-def measure_relevance(rows: Rows, rng: np.random.Generator) -> FloatArray:
-    """Relevance of each column, the largest 1, shape (p,)."""
+def measure_relevance(rows: Rows, rng: np.random.Generator, most_epochs: int | None = None) -> FloatArray:
+    """Relevance of each column, the largest 1, shape (p,); the pilot is no longer than the run it serves."""
     n_inputs = rows.Z.shape[1]
     if n_inputs == 1:
         return np.ones(1)
     per_epoch = max(1, -(-len(rows) // BATCH_SIZE))
+    n_epochs = min(max(1, N_STEPS // per_epoch), most_epochs or N_STEPS)
     settings = IQNSettings(
         NetworkShape(n_inputs, n_hidden=64, n_layers=2, n_merge=32),
         LossWeights(0.0, 0.0, 1.0),
-        TrainingSettings(max(1, N_STEPS // per_epoch), BATCH_SIZE, learning_rate=4e-3, warmup=0.05),
+        TrainingSettings(n_epochs, BATCH_SIZE, learning_rate=4e-3, warmup=0.05),
         n_tau=4,
         input_penalty=PENALTY,
     )

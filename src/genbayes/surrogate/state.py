@@ -69,15 +69,20 @@ def restore_fitted(cls: type[S], state: State) -> S:
     names = state.value("feature_names_in")
     if names:
         model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
-    model.coders_ = tuple(CategoryCoder(int(j), str(name), tuple(levels)) for j, name, levels in state.value("categories"))
+    model.coders_ = tuple(
+        CategoryCoder(int(j), str(name), tuple(levels)) for j, name, levels in state.value("categories")
+    )
     model.weights_ = LossWeights(**state.value("weights"))
-    model.bimodality_ = Bimodality(*state.value("bimodality"), TwoGaussians(*state.array("mixture", (3, 2))))
+    bic_gain, valley = state.value("bimodality")
+    share, mean, sd = state.array("mixture", (3, 2))
+    model.bimodality_ = Bimodality(float(bic_gain), float(valley), TwoGaussians(share, mean, sd))
     model.settings_ = _settings(state.value("settings"))
     model.features_ = [_feature_map(state.nested(f"map{i}")) for i in range(int(state.value("n_maps")))]
     _restore_scalers(model, state)
     model.network_ = _network(model.settings_, state, model.input_scaler_.n_outputs)
-    curves = (state.array(f"history.{name}", (None,)) for name in HISTORY_CURVES)
-    model.history_ = History(*curves, float(state.value("seconds")), int(state.value("n_threads")))
+    epoch, loss, held_out_epoch, held_out_crps = (state.array(f"history.{name}", (None,)) for name in HISTORY_CURVES)
+    seconds, n_threads = float(state.value("seconds")), int(state.value("n_threads"))
+    model.history_ = History(epoch, loss, held_out_epoch, held_out_crps, seconds, n_threads)
     model.n_rows_, model.fingerprint_ = int(state.value("n_rows")), str(state.value("data_sha256"))
     return model
 
@@ -99,7 +104,9 @@ def _known_parameters(cls: type[S], parameters: dict[str, Any]) -> dict[str, Any
     unknown = sorted(set(parameters) - set(cls._get_param_names()))
     if unknown:
         raise UnreadableFile(f"the model file must hold known settings, got {unknown}; load it with a newer genbayes")
-    return {name: tuple(value) if name == "y_bounds" and value is not None else value for name, value in parameters.items()}
+    return {
+        name: tuple(value) if name == "y_bounds" and value is not None else value for name, value in parameters.items()
+    }
 
 
 def _settings(values: dict[str, Any]) -> IQNSettings:
@@ -123,7 +130,9 @@ def _restore_scalers(model: QuantileSurrogate, state: State) -> None:
 
 def _network(settings: IQNSettings, state: State, n_inputs: int) -> PriorIQN:
     if settings.shape.n_inputs != n_inputs:
-        raise UnreadableFile(f"the network in the model file must have {n_inputs} inputs, got {settings.shape.n_inputs}")
+        raise UnreadableFile(
+            f"the network in the model file must have {n_inputs} inputs, got {settings.shape.n_inputs}"
+        )
     generators = [torch.Generator() for _ in range(settings.shape.n_members)]
     network = PriorIQN(settings.shape, generators, settings.prior_scale)
     kept = network.state_dict()

@@ -81,9 +81,7 @@ def minimise(
     """
     per_epoch = 1 if settings.batch_size is None else max(1, math.ceil(n_rows / settings.batch_size))
     n_steps = settings.n_epochs * per_epoch
-    optimiser = torch.optim.AdamW(
-        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
-    )
+    optimiser = torch.optim.AdamW(parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True)
     rows = shuffled_rows(n_rows, settings.batch_size, generators, parameters[0].device)
     watch = _Watch(parameters, held_out, settings.patience)
     note_every, check_every = max(1, n_steps // N_NOTES), max(1, n_steps // settings.checks)
@@ -96,7 +94,7 @@ def minimise(
             with threads.step():
                 optimiser.zero_grad(set_to_none=True)
                 value = loss(next(rows)).sum()
-                value.backward()  # type: ignore[no-untyped-call]
+                value.backward()
                 optimiser.step()
                 since += value.detach()
             if (step + 1) % note_every == 0 or step + 1 == n_steps:
@@ -158,7 +156,9 @@ class _Watch:
             for copy, parameter in zip(self.kept, self.parameters, strict=False):
                 parameter.copy_(copy)
 
-    def curve(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    def curve(
+        self,
+    ) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.float64]]]:
         """Epochs and mean scores of the checks."""
         epoch, score = np.array(self.seen).reshape(-1, 2).T
         return epoch, score

@@ -1,0 +1,1 @@
+"""Speed and accuracy of the core, measured against its targets: `make bench-speed`."""

@@ -1,0 +1,57 @@
+"""How much sooner `fast` reaches the test CRPS of `paper`: wall time, same threads, same rows, one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from benchmarks.speed.result import Result, timed
+from genbayes import QuantileSurrogate
+from genbayes.benchmarks.problems import Split, draw_bgp, draw_friedman
+
+__all__ = ["measure_race"]
+
+PROBLEMS: dict[str, Callable[[int], Split]] = {
+    "BGP d=2, n=1600": lambda seed: draw_bgp(2, 100 + seed),
+    "Friedman d=10, n=2000": lambda seed: draw_friedman(100 + seed),
+}
+LENGTHS: Sequence[int | None] = (
+    5,
+    10,
+    20,
+    30,
+    40,
+    60,
+    80,
+    None,
+)  # epochs of `fast`, tried in turn; None is its default
+
+
+def run(splits: list[Split], **settings: object) -> tuple[float, float]:
+    """Mean test CRPS and mean wall time of a fit over the seeds."""
+    crps, seconds = [], []
+    for seed, split in enumerate(splits):
+        make = lambda seed=seed, split=split: QuantileSurrogate(random_state=seed, **settings).fit(  # noqa: E731
+            split.X_train, split.y_train
+        )
+        model, took = timed(make)
+        crps.append(model.predict_distribution(split.X_test).crps(split.y_test).mean())
+        seconds.append(took)
+    return float(np.mean(crps)), float(np.mean(seconds))
+
+
+def measure_race(n_seeds: int = 5, n_epochs: int = 3000) -> Iterator[Result]:
+    for name, draw in PROBLEMS.items():
+        splits = [draw(seed) for seed in range(n_seeds)]
+        goal, slow = run(splits, recipe="paper", n_epochs=n_epochs)
+        what = f"{name}: time of paper ({n_epochs} epochs) over time of fast to reach its CRPS ({n_seeds} seeds)"
+        for length in LENGTHS:
+            crps, quick = run(splits, n_epochs=length)
+            if crps <= goal:
+                epochs = "its default" if length is None else f"{length}"
+                detail = f"paper {goal:.4f} in {slow:.1f} s; fast {crps:.4f} in {quick:.2f} s ({epochs} epochs)"
+                yield Result(what, f"{slow / quick:.1f} times", "at least 10 times", slow / quick >= 10, detail)
+                break
+        else:
+            yield Result(what, "not reached", "at least 10 times", False, f"paper {goal:.4f}, fast {crps:.4f}")

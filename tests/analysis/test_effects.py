@@ -1,0 +1,107 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genbayes.analysis import main_effects
+from genbayes.errors import InvalidInput
+
+Maker = Callable[..., Any]
+
+
+def additive(X: Any) -> np.ndarray:
+    x = np.asarray(X)
+    return 3 * x[:, 0] ** 2 + np.sin(5 * x[:, 1])
+
+
+def test_effects_of_an_additive_function_are_its_terms_up_to_a_constant(make_model: Maker) -> None:
+    X = np.random.default_rng(0).uniform(size=(300, 2))
+    first, second = sorted(main_effects(make_model(additive), X), key=lambda effect: effect.column)
+    assert np.ptp(first.mean - 3 * first.values**2) < 1e-12
+    assert np.ptp(second.mean - np.sin(5 * second.values)) < 1e-12
+
+
+def test_shares_of_an_additive_function_are_those_of_its_terms(make_model: Maker) -> None:
+    X = np.random.default_rng(0).uniform(size=(1_000, 2))
+    terms = np.c_[3 * X[:, 0] ** 2, np.sin(5 * X[:, 1])]
+    expected = terms.var(axis=0) / terms.sum(axis=1).var()
+    shares = {effect.column: effect.share for effect in main_effects(make_model(additive), X)}
+    # the grid of 31 points is the only error: linear interpolation, below (1/15)^2 / 8 of the curvature
+    assert [shares[0], shares[1]] == pytest.approx(expected, rel=0.02)
+
+
+def test_a_pure_interaction_has_no_main_effect(make_model: Maker) -> None:
+    grid = np.linspace(-1, 1, 15)
+    X = np.array([(a, b) for a in grid for b in grid])
+    product = make_model(lambda X: X[:, 0] * X[:, 1])
+    assert max(effect.share for effect in main_effects(product, X, n_averaged=len(X))) < 1e-20
+
+
+def test_the_most_important_input_comes_first(make_model: Maker) -> None:
+    X = np.random.default_rng(0).uniform(size=(50, 3))
+    effects = main_effects(make_model(lambda X: X @ np.array([1.0, 5.0, 2.0])), X)
+    assert [effect.name for effect in effects] == ["x2", "x3", "x1"]
+
+
+def test_categories_of_a_frame_are_tried_one_by_one(make_model: Maker) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"gas": rng.choice(["He", "O2"], 80), "x": rng.uniform(size=80)})
+    model = make_model(lambda X: X["gas"].map({"He": 0.0, "O2": 2.0}).astype(float) + X["x"])
+    gas = next(effect for effect in main_effects(model, X) if effect.name == "gas")
+    assert gas.values.tolist() == ["He", "O2"]
+    assert np.diff(gas.mean) == pytest.approx([2.0])
+    assert gas.categorical
+
+
+def test_a_constant_column_explains_nothing(make_model: Maker) -> None:
+    X = np.c_[np.ones(30), np.linspace(0, 1, 30)]
+    constant = main_effects(make_model(additive), X)[-1]
+    assert (constant.column, constant.share, len(constant.values)) == (0, 0.0, 1)
+
+
+def test_a_constant_prediction_has_shares_of_zero(make_model: Maker) -> None:
+    effects = main_effects(make_model(lambda X: np.zeros(len(X))), np.random.default_rng(0).uniform(size=(20, 2)))
+    assert [effect.share for effect in effects] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_shares_do_not_depend_on_units(make_model: Maker, scale: float) -> None:
+    X = np.random.default_rng(0).uniform(size=(100, 2))
+    usual = [effect.share for effect in main_effects(make_model(additive), X)]
+    odd = [effect.share for effect in main_effects(make_model(lambda X: scale * additive(X / scale)), X * scale)]
+    assert odd == pytest.approx(usual)
+
+
+def test_the_only_input_explains_everything(make_model: Maker) -> None:
+    X = np.random.default_rng(0).uniform(size=(500, 1))
+    (effect,) = main_effects(make_model(lambda X: np.sin(20 * X[:, 0])), X)
+    assert effect.share == pytest.approx(1.0, abs=0.01)
+
+
+def test_the_same_rows_are_chosen_each_time(make_model: Maker) -> None:
+    X = np.random.default_rng(0).uniform(size=(2_000, 2))
+    model = make_model(lambda X: X[:, 0] * X[:, 1])
+    first, second = main_effects(model, X), main_effects(model, X)
+    assert [effect.mean.tolist() for effect in first] == [effect.mean.tolist() for effect in second]
+
+
+def test_the_number_of_predictions_stays_bounded_for_many_inputs_and_rows() -> None:
+    asked: list[int] = []
+
+    class Counting:
+        def predict_distribution(self, X: Any) -> Any:
+            asked.append(len(X))
+            return self
+
+        def mean(self) -> np.ndarray:
+            return np.zeros(asked[-1])
+
+    main_effects(Counting(), np.random.default_rng(0).uniform(size=(5_000, 30)))
+    assert sum(asked) < 30_000
+
+
+def test_a_grid_of_one_value_is_refused(make_model: Maker) -> None:
+    with pytest.raises(InvalidInput, match="n_grid must be a whole number of at least 2"):
+        main_effects(make_model(additive), np.ones((5, 2)), n_grid=1)

@@ -1,0 +1,101 @@
+"""The training loop on a loss whose minimum is known: schedule, batches, members, held-out scores."""
+
+import math
+
+import pytest
+import torch
+
+from genbayes.errors import TrainingDiverged
+from genbayes.training import TrainingSettings, minimise
+from genbayes.training.loop import rate_at, shuffled_rows
+
+TARGETS = torch.arange(10.0)
+
+
+def generators(n: int) -> list[torch.Generator]:
+    return [torch.Generator().manual_seed(j) for j in range(n)]
+
+
+def quadratic(parameter: torch.nn.Parameter):
+    """Each member pulls its single weight towards the mean of its rows."""
+
+    def loss(rows: torch.Tensor | None) -> torch.Tensor:
+        y = TARGETS.expand(len(parameter), -1) if rows is None else TARGETS[rows]
+        return ((parameter - y) ** 2).mean(dim=1)
+
+    return loss
+
+
+def train(n_members: int = 2, **settings):
+    parameter = torch.nn.Parameter(torch.zeros(n_members, 1))
+    chosen = TrainingSettings(**{"n_epochs": 300, "learning_rate": 0.1, **settings})
+    return parameter, minimise(quadratic(parameter), [parameter], 10, chosen, generators(n_members))
+
+
+def test_it_finds_the_minimum() -> None:
+    parameter, history = train()
+    torch.testing.assert_close(parameter.detach(), torch.full((2, 1), 4.5), atol=1e-2, rtol=0)
+    assert history.loss[-1] < history.loss[0]
+    assert history.epoch[-1] == 300
+
+
+@pytest.mark.parametrize("batch_size", [None, 3])
+def test_a_member_trains_as_if_it_were_alone(batch_size: int | None) -> None:
+    alone, _ = train(1, batch_size=batch_size, n_epochs=5)
+    among, _ = train(3, batch_size=batch_size, n_epochs=5)
+    torch.testing.assert_close(alone[0], among[0])
+
+
+def test_every_row_is_seen_once_an_epoch_by_every_member() -> None:
+    rows = shuffled_rows(10, 4, generators(2), torch.device("cpu"))
+    seen = torch.cat([next(rows) for _ in range(5)], dim=1)  # five batches of four are two epochs
+    for member in seen:
+        assert sorted(member[:10].tolist()) == sorted(member[10:].tolist()) == list(range(10))
+
+
+def test_a_batch_as_large_as_the_data_is_the_full_batch() -> None:
+    assert next(shuffled_rows(10, 10, generators(1), torch.device("cpu"))) is None
+
+
+def test_the_rate_warms_up_and_anneals_along_a_cosine() -> None:
+    settings = TrainingSettings(n_epochs=1, learning_rate=1.0, warmup=0.1)
+    assert rate_at(0, 100, settings) == pytest.approx(0.1)
+    assert rate_at(50, 100, settings) == pytest.approx(0.5)
+    assert rate_at(99, 100, settings) == pytest.approx(0.5 * (1 + math.cos(math.pi * 0.99)))
+
+
+def test_each_member_keeps_its_best_held_out_weights() -> None:
+    parameter = torch.nn.Parameter(torch.zeros(2, 1))
+    best_at = torch.tensor([2.0, 4.0])  # on its way to 4.5 the first member passes its best and the second does not
+
+    def held_out() -> torch.Tensor:
+        return (parameter.detach()[:, 0] - best_at).abs() + 1
+
+    settings = TrainingSettings(n_epochs=200, learning_rate=0.1, checks=200)
+    history = minimise(quadratic(parameter), [parameter], 10, settings, generators(2), held_out=held_out)
+    torch.testing.assert_close(parameter.detach()[:, 0], best_at, atol=0.1, rtol=0)
+    assert len(history.held_out_crps) == len(history.held_out_epoch) == 200
+
+
+def test_it_stops_when_patience_runs_out() -> None:
+    parameter = torch.nn.Parameter(torch.zeros(1, 1))
+    settings = TrainingSettings(n_epochs=100, checks=100, patience=3)
+    history = minimise(quadratic(parameter), [parameter], 10, settings, generators(1), held_out=lambda: torch.ones(1))
+    assert history.held_out_epoch[-1] == 4
+
+
+def test_progress_is_reported() -> None:
+    parameter, seen = torch.nn.Parameter(torch.zeros(1, 1)), []
+    minimise(
+        quadratic(parameter), [parameter], 10, TrainingSettings(n_epochs=5), generators(1),
+        report=lambda step, steps, loss: seen.append((step, steps, loss)),
+    )  # fmt: skip
+    assert [(step, steps) for step, steps, _ in seen] == [(i, 5) for i in range(1, 6)]
+
+
+def test_a_loss_that_turns_nan_is_reported_with_what_to_try() -> None:
+    parameter = torch.nn.Parameter(torch.zeros(1, 1))
+    with pytest.raises(TrainingDiverged, match="must stay finite, got nan at step 1 of 3; try a smaller learning_rate"):
+        minimise(
+            lambda rows: (parameter * math.nan).sum(dim=1), [parameter], 10, TrainingSettings(n_epochs=3), generators(1)
+        )

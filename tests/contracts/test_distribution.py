@@ -79,12 +79,7 @@ class DistributionContract:
 
     def test_one_row_is_a_distribution(self) -> None:
         one = self.make()[0]
-        assert (len(one), one.ppf(0.5).shape, one.ppf(GRID).shape, one.crps(0.3).shape) == (
-            1,
-            (1,),
-            (1, len(GRID)),
-            (1,),
-        )
+        assert [one.ppf(0.5).shape, one.ppf(GRID).shape, one.crps(0.3).shape] == [(1,), (1, len(GRID)), (1,)]
 
     def test_no_row_is_a_distribution(self) -> None:
         none = self.make()[[]]
@@ -101,9 +96,9 @@ class DistributionContract:
             law[len(law)]
 
     def test_repr_is_one_short_line_with_the_number_of_rows(self) -> None:
-        law = self.make()
-        assert f"n={len(law)}" in repr(law)
-        assert len(repr(law)) < 80
+        text = repr(self.make())
+        assert "n=3" in text
+        assert len(text) < 80
 
     # one law: ppf and cdf
 
@@ -163,10 +158,6 @@ class DistributionContract:
         lower, upper = law.interval(0.9)
         np.testing.assert_allclose(np.stack([lower, upper], axis=1), law.ppf([0.05, 0.95]), rtol=1e-12, atol=1e-12)
 
-    def test_median_is_the_middle_quantile(self) -> None:
-        law = self.make()
-        np.testing.assert_array_equal(law.median(), law.ppf(0.5))
-
     # density
 
     def test_density_integrates_to_the_probability(self) -> None:
@@ -194,10 +185,6 @@ class DistributionContract:
         squares = (law.sample(20_000, random_state=2) - law.mean()[:, None]) ** 2
         standard_error = squares.std(axis=1) / math.sqrt(20_000)
         assert (np.abs(squares.mean(axis=1) - law.var()) <= 6 * standard_error).all()  # tails: 6, not 5
-
-    def test_std_is_the_root_of_the_variance(self) -> None:
-        law = self.make()
-        np.testing.assert_allclose(law.std() ** 2, law.var(), rtol=1e-12)
 
     def test_samples_follow_the_cdf(self) -> None:
         law = self.make()
@@ -287,9 +274,8 @@ class DistributionContract:
 
     @pytest.mark.parametrize("method", ["cdf", "pit", "crps"])
     def test_a_wrong_number_of_points_is_refused(self, method: str) -> None:
-        law = self.make()
         with pytest.raises(InvalidInput, match=r"y must .*shape"):
-            getattr(law, method)(np.zeros(len(law) + 1))
+            getattr(self.make(), method)(np.zeros(4))
 
     def test_a_wrong_number_of_samples_is_refused(self) -> None:
         with pytest.raises(InvalidInput, match="n_samples must be a whole number"):
@@ -376,14 +362,6 @@ class TestMixtureOfKinds(DistributionContract):
         return Mixture([Normal([0.0, 1.0, 2.0], [1.0, 0.0, 0.5]), Empirical(draws), table], weights=[0.5, 0.2, 0.3])
 
 
-class TestMixtureOfMixtures(DistributionContract):
-    exact = False
-
-    def make(self) -> PredictiveDistribution:
-        pair = Mixture([Normal([0.0, 1.0, 2.0], 1.0), Normal(4.0, [1.0, 2.0, 3.0])])
-        return Mixture([pair, Normal([-1.0, 0.0, 1.0], 0.5)])
-
-
 class TestEmpirical(DistributionContract):
     continuous = False
     density = False
@@ -412,17 +390,9 @@ class TestDerived(DistributionContract):
     def make(self) -> PredictiveDistribution:
         return Logistic(np.array([0.0, 1.0, -2.0]))
 
-    def test_mean_is_derived_to_many_digits(self) -> None:
+    def test_moments_are_derived_to_many_digits(self) -> None:
         np.testing.assert_allclose(self.make().mean(), [0.0, 1.0, -2.0], atol=1e-12)
-
-    def test_variance_is_derived_to_many_digits(self) -> None:
         np.testing.assert_allclose(self.make().var(), math.pi**2 / 3, rtol=1e-10)
-
-    def test_crps_is_derived_to_many_digits(self) -> None:
-        y = np.array([0.5, 3.0, -2.5])
-        x = y - np.array([0.0, 1.0, -2.0])
-        closed = x - 2 * np.log(1 / (1 + np.exp(-x))) - 1  # scoringrules, crps_logistic
-        np.testing.assert_allclose(self.make().crps(y), closed, rtol=1e-8)
 
     def test_density_is_derived_to_many_digits(self) -> None:
         F = self.make().cdf(0.3)

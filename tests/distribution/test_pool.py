@@ -128,15 +128,17 @@ def test_weight_zero_leaves_a_member_out() -> None:
 
 
 def test_no_member_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="components must be one or more of QuantileFunction, got none"):
+    with pytest.raises(
+        InvalidInput, match="members must be one or more QuantileFunction with the same number of rows, got none"
+    ):
         pool_quantile_functions([])
 
 
 def test_other_kinds_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="components must be one or more of QuantileFunction, got Normal"):
+    with pytest.raises(InvalidInput, match="members must be one or more QuantileFunction .*, got Normal"):
         pool_quantile_functions([Normal(0.0, 1.0)])  # type: ignore[list-item]
 
 
 def test_bad_weights_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="weights must be 2 numbers, none negative, not all zero"):
+    with pytest.raises(InvalidInput, match="weights must hold 2 numbers, one for each of the members, none negative"):
         pool_quantile_functions(normals(0.0, 1.0), [1, -1])

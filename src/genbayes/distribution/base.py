@@ -37,6 +37,20 @@ class PredictiveDistribution(ABC):
     All methods read the same law: `ppf(u) <= y` exactly when `u <= cdf(y)`, to the last bit for tables and draws, up
     to rounding of a smooth cdf for normal laws and mixtures. A quantile depends neither on the other levels asked
     for nor on the other rows. Everything but `sample` is deterministic. Laws do not change once made.
+
+    Example:
+        >>> from genbayes.distribution import Normal
+        >>> law = Normal(loc=[0.0, 10.0], scale=[1.0, 2.0])
+        >>> law.ppf([0.05, 0.5, 0.95]).round(2)  # (n, m)
+        array([[-1.64,  0.  ,  1.64],
+               [ 6.71, 10.  , 13.29]])
+        >>> (1 - law.cdf([[3.0, 12.0]])).round(3)  # chance of exceeding each of two thresholds, (n, j)
+        array([[0.001, 0.   ],
+               [1.   , 0.159]])
+        >>> law[1].interval(level=0.9)[1].round(2), law.crps([0.0, 9.0]).round(3)
+        (array([13.29]), array([0.234, 0.663]))
+        >>> law.sample(100, random_state=0).shape
+        (2, 100)
     """
 
     @abstractmethod

@@ -41,7 +41,7 @@ class Mixture(PredictiveDistribution):
     """
 
     def __init__(self, components: Sequence[PredictiveDistribution], weights: ArrayLike | None = None) -> None:
-        self._components, self._weights = check_members(components, weights, PredictiveDistribution)  # type: ignore[type-abstract]
+        self._components, self._weights = check_members("components", components, weights, PredictiveDistribution)
 
     def __len__(self) -> int:
         return len(self._components[0])
@@ -133,16 +133,19 @@ class Mixture(PredictiveDistribution):
         return np.concatenate([law._breakpoints() for law in self._components], axis=1)
 
 
-def check_members(members: Sequence[Law], weights: ArrayLike | None, kind: type[Law]) -> tuple[list[Law], list[float]]:
+def check_members(
+    name: str, members: Sequence[Law], weights: ArrayLike | None, kind: type[object]
+) -> tuple[list[Law], list[float]]:
     """Laws of one kind and length with positive weights; those of weight zero are left out."""
-    members = list(members)
-    if not members or not all(isinstance(law, kind) for law in members):
-        got = ", ".join(type(law).__name__ for law in members) or "none"
-        raise InvalidInput(f"components must be one or more of {kind.__name__}, got {got}")
-    if len({len(law) for law in members}) > 1:
-        raise InvalidInput(f"components must have the same number of rows, got {[len(law) for law in members]}")
-    w = np.ones(len(members)) if weights is None else check_array(weights, "weights", "(K,)")
-    if w.shape != (len(members),) or (w < 0).any() or not w.any():
-        raise InvalidInput(f"weights must be {len(members)} numbers, none negative, not all zero, got {w.tolist()}")
+    laws, rule = list(members), f"one or more {kind.__name__} with the same number of rows"
+    if not laws or not all(isinstance(law, kind) for law in laws):
+        got = ", ".join(type(law).__name__ for law in laws) or "none"
+        raise InvalidInput(f"{name} must be {rule}, got {got}")
+    if len({len(law) for law in laws}) > 1:
+        raise InvalidInput(f"{name} must be {rule}, got {', '.join(str(len(law)) for law in laws)} rows")
+    w = np.ones(len(laws)) if weights is None else check_array(weights, "weights", "(K,)")
+    if w.shape != (len(laws),) or (w < 0).any() or not w.any():
+        rule = f"hold {len(laws)} numbers, one for each of the {name}, none negative and not all zero"
+        raise InvalidInput(f"weights must {rule}, got {w.tolist()}")
     kept = np.flatnonzero(w)
-    return [members[k] for k in kept], [float(w[k]) for k in kept]
+    return [laws[k] for k in kept], [float(w[k]) for k in kept]

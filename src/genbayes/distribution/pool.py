@@ -44,7 +44,7 @@ def pool_quantile_functions(members: Sequence[QuantileFunction], weights: ArrayL
         >>> pool_quantile_functions([low, high]).cdf(1.0).round(3)
         array([0.25])
     """
-    laws, w = check_members(members, weights, QuantileFunction)
+    laws, w = check_members("members", members, weights, QuantileFunction)
     share = np.array(w) / sum(w)
     n = len(laws[0])
     width = sum(law.values.shape[1] + 2 * len(TAIL_SHARES) for law in laws)

@@ -40,7 +40,9 @@ def test_a_loaded_model_answers_as_the_saved_one(make, runs, tmp_path: Path, set
 
 def test_names_and_categories_survive(make, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"größe": rng.uniform(size=50), "gas": rng.choice(["He", "O2"], 50), "stage": rng.choice([1, 2], 50)})
+    X = pd.DataFrame(
+        {"größe": rng.uniform(size=50), "gas": rng.choice(["He", "O2"], 50), "stage": rng.choice([1, 2], 50)}
+    )
     model = make(categorical=["gas", "stage"]).fit(X, X["größe"])
     again = load(model.save(tmp_path / "model.gb"))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
@@ -51,7 +53,9 @@ def test_names_and_categories_survive(make, tmp_path: Path) -> None:
 
 def test_a_loaded_model_can_be_fitted_and_saved_again(make, runs, tmp_path: Path) -> None:
     again = load(make().fit(*runs).save(tmp_path / "a.gb")).fit(*runs)
-    np.testing.assert_array_equal(load(again.save(tmp_path / "b.gb")).predict(runs[0]), make().fit(*runs).predict(runs[0]))
+    np.testing.assert_array_equal(
+        load(again.save(tmp_path / "b.gb")).predict(runs[0]), make().fit(*runs).predict(runs[0])
+    )
 
 
 def test_the_file_tells_what_it_was_fitted_to(make, runs, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from genbayes.network.loss import LossWeights, three_term_loss, unbiased_loss
 from genbayes.network.prior import PriorIQN
 from genbayes.training import History, Report, TrainingSettings, minimise
 
-__all__ = ["IQNSettings", "Rows", "fit_iqn", "held_out_crps"]
+__all__ = ["IQNSettings", "Rows", "fit_iqn", "held_out_crps", "held_out_quantiles"]
 
 MASK_POOL = 1 << 20  # Bernoulli draws made once per member and read from random places: drawing them afresh each
 # step costs as much as the matrix products
@@ -34,7 +34,7 @@ class IQNSettings:
         weights: Weights of the three loss terms.
         training: Length, rate and portions of the run.
         n_tau: Levels drawn for each row of a mini-batch; None is the paper's single level for the whole batch.
-        dropout: Share of f_x's hidden units silenced at random in each step, for all members or for each.
+        dropout: Share of f_x's hidden units silenced at random in each step.
         prior_scale: Size of the randomized prior in standard deviations of y; 0 for none.
         input_penalty: Weight of the sum over inputs of the norm of their first-layer weights (group lasso).
     """
@@ -43,7 +43,7 @@ class IQNSettings:
     weights: LossWeights
     training: TrainingSettings
     n_tau: int | None = None
-    dropout: float | tuple[float, ...] = 0.0
+    dropout: float = 0.0
     prior_scale: float = 0.0
     input_penalty: float = 0.0
 
@@ -83,15 +83,11 @@ class _Draws:
 
     def masks(self, rows: int) -> list[Tensor] | None:
         """Dropout masks for the hidden layers of f_x, each (K, b, width)."""
-        dropout = self.settings.dropout
-        shares = dropout if isinstance(dropout, tuple) else (dropout,) * len(self.generators)
-        if not any(shares):
+        keep = 1 - self.settings.dropout
+        if keep == 1:
             return None
         if self.pools is None:
-            draws = [
-                torch.empty(MASK_POOL).bernoulli_(1 - share, generator=g) / (1 - share)
-                for share, g in zip(shares, self.generators, strict=True)
-            ]
+            draws = [torch.empty(MASK_POOL).bernoulli_(keep, generator=g) / keep for g in self.generators]
             self.pools = torch.stack(draws).to(self.device)
         return [self._one_mask(rows, width) for width in self.settings.shape.widths]
 
@@ -109,7 +105,7 @@ def fit_iqn(
     generators: Sequence[torch.Generator],
     *,
     input_scale: Tensor | None = None,
-    held_out: Rows | None = None,
+    aside: Tensor | None = None,
     report: Report | None = None,
 ) -> tuple[PriorIQN, History]:
     """Train all members on the rows.
@@ -119,7 +115,8 @@ def fit_iqn(
         settings: What to train and how.
         generators: One per member: its weights, its order of rows, its levels, its masks.
         input_scale: What each member multiplies its inputs by, shape (K, 1, p) or broadcasting to it.
-        held_out: Scaled runs to be scored on the way; each member keeps its best weights.
+        aside: Row numbers that each member does not learn from but is scored on, shape (K, a); each member then
+            keeps the weights with its best score.
         report: Called with (step, steps, loss) now and then.
 
     Returns:
@@ -131,11 +128,11 @@ def fit_iqn(
     network.rescale_prior(rows.Z)
     draws = _Draws(generators, settings, rows.Z.device)
     objective = _paper_objective if settings.n_tau is None else _fast_objective
-    score = None if held_out is None else (lambda: held_out_crps(network, held_out))
+    score = None if aside is None else (lambda: held_out_crps(network, rows, aside))
     history = minimise(
         objective(network, rows, settings, draws),
         [p for p in network.parameters() if p.requires_grad],
-        len(rows),
+        _rows_to_learn(len(rows), settings.shape.n_members, aside),
         settings.training,
         generators,
         held_out=score,
@@ -144,16 +141,25 @@ def fit_iqn(
     return network, history
 
 
-def _paper_objective(
-    network: PriorIQN, rows: Rows, settings: IQNSettings, draws: _Draws
-) -> Callable[[Tensor | None], Tensor]:
+def _rows_to_learn(n: int, n_members: int, aside: Tensor | None) -> list[Tensor]:
+    """Row numbers of each member: all, or those that it does not keep aside."""
+    if aside is None:
+        return [torch.arange(n)] * n_members
+    learn = []
+    for held in aside.cpu():
+        is_learnt = torch.ones(n, dtype=torch.bool)
+        is_learnt[held] = False
+        learn.append(is_learnt.nonzero()[:, 0])
+    return learn
+
+
+def _paper_objective(network: PriorIQN, rows: Rows, settings: IQNSettings, draws: _Draws) -> Callable[[Tensor], Tensor]:
     """Mean three-term loss of the whole batch at one level a step, (K,)."""
-    members = settings.shape.n_members
-    Z = rows.Z.expand(members, -1, -1)
+    Z = rows.Z.expand(settings.shape.n_members, -1, -1)
     y, weight = rows.y.unsqueeze(-1), rows.weight.unsqueeze(-1)
 
-    def loss(batch: Tensor | None) -> Tensor:
-        assert batch is None, "the paper trains on the full batch"
+    def loss(batch: Tensor) -> Tensor:
+        assert batch.shape[1] == len(rows), "the paper trains on the full batch"
         tau = draws.one_level()
         phi = cosine_embedding(tau, settings.shape.n_cosines)
         mu, q = network.predict_heads(Z, phi, draws.masks(len(rows)))
@@ -162,16 +168,11 @@ def _paper_objective(
     return loss
 
 
-def _fast_objective(
-    network: PriorIQN, rows: Rows, settings: IQNSettings, draws: _Draws
-) -> Callable[[Tensor | None], Tensor]:
+def _fast_objective(network: PriorIQN, rows: Rows, settings: IQNSettings, draws: _Draws) -> Callable[[Tensor], Tensor]:
     """Mean unbiased loss of a mini-batch, several stratified levels a row, (K,)."""
-    members = settings.shape.n_members
     table = level_table(settings.shape.n_cosines, rows.Z.device)
 
-    def loss(batch: Tensor | None) -> Tensor:
-        if batch is None:
-            batch = torch.arange(len(rows), device=rows.Z.device).expand(members, -1)
+    def loss(batch: Tensor) -> Tensor:
         index = draws.levels(batch.shape[1])
         Z, y, weight = rows.Z[batch], rows.y[batch].unsqueeze(-1), rows.weight[batch].unsqueeze(-1)
         mu, q = network.predict_heads(Z, table[index], draws.masks(batch.shape[1]))
@@ -184,9 +185,28 @@ def _fast_objective(
 
 
 @torch.no_grad()
-def held_out_crps(network: PriorIQN, rows: Rows) -> Tensor:
-    """Mean CRPS of each member on scaled rows, as twice the mean check loss over equally spaced levels, (K,)."""
+def held_out_quantiles(network: PriorIQN, rows: Rows, aside: Tensor) -> tuple[Tensor, Tensor]:
+    """Quantiles of each member at the rows it kept aside, without crossings, and their levels.
+
+    Args:
+        network: The fitted or half-fitted network.
+        rows: All scaled runs.
+        aside: Row numbers, shape (K, a).
+
+    Returns:
+        q, shape (K, a, m), and tau, shape (m,), equally spaced midpoints with 1/2 in the middle.
+    """
     tau = (torch.arange(N_SCORE_LEVELS, device=rows.Z.device) + 0.5) / N_SCORE_LEVELS
-    e = rows.y.unsqueeze(-1) - network.quantiles(rows.Z, tau).sort(dim=-1).values
+    phi = cosine_embedding(tau, network.shape.n_cosines).expand(network.shape.n_members, 1, -1, -1)
+    _, q = network.predict_heads(rows.Z[aside], phi)
+    return q.sort(dim=-1).values, tau
+
+
+@torch.no_grad()
+def held_out_crps(network: PriorIQN, rows: Rows, aside: Tensor) -> Tensor:
+    """Mean CRPS of each member on the rows it kept aside, as twice the mean check loss over levels, (K,)."""
+    q, tau = held_out_quantiles(network, rows, aside)
+    e = rows.y[aside].unsqueeze(-1) - q
     check = torch.maximum(tau * e, (tau - 1) * e).mean(dim=-1)
-    return 2 * (rows.weight * check).sum(dim=-1) / rows.weight.sum()
+    weight = rows.weight[aside]
+    return 2 * (weight * check).sum(dim=1) / weight.sum(dim=1)

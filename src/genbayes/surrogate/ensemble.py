@@ -12,7 +12,8 @@ import torch
 from genbayes.arrays import FloatArray
 from genbayes.distribution import Normal, QuantileFunction, pool_quantile_functions
 from genbayes.network import PriorIQN
-from genbayes.scaling import Bounds, ResponseScaler
+from genbayes.scaling import ResponseScaler
+from genbayes.surrogate.spread import stretch
 
 __all__ = ["GRID", "law_of_mean", "law_of_run", "member_laws"]
 
@@ -22,13 +23,17 @@ TAIL_LEVELS = (0.001, 0.0025, 0.005)
 GRID: FloatArray = np.concatenate([TAIL_LEVELS, np.arange(1, 100) / 100, 1 - np.array(TAIL_LEVELS[::-1])])
 
 
-def member_laws(network: PriorIQN, Z: FloatArray, scaler: ResponseScaler, bounds: Bounds) -> list[QuantileFunction]:
+def member_laws(
+    network: PriorIQN, Z: FloatArray, scaler: ResponseScaler, spread: float = 1.0
+) -> list[QuantileFunction]:
     """The law of a new run according to each member, for scaled inputs Z, shape (n, p)."""
     device = next(network.parameters()).device
     inputs = torch.as_tensor(Z, dtype=torch.float32, device=device)
     tau = torch.as_tensor(GRID, dtype=torch.float32, device=device)
     q = network.quantiles(inputs, tau).cpu().numpy()
-    return [QuantileFunction(GRID, scaler.inverse(member.astype(np.float64)), support=bounds) for member in q]
+    if spread != 1:
+        q = stretch(q, spread)
+    return [QuantileFunction(GRID, scaler.inverse(member.astype(np.float64)), support=scaler.bounds) for member in q]
 
 
 def law_of_run(members: list[QuantileFunction]) -> QuantileFunction:

@@ -62,6 +62,8 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
     Attributes:
         network_: The fitted stacked network.
         history_: Course of the training.
+        relevance_: How much each network input matters, the largest 1; ones where the recipe does not ask.
+        spread_: Factor by which unseen rows asked the quantiles to be moved away from their median.
         weights_: The loss weights used.
         n_features_in_, feature_names_in_: Columns seen in `fit`.
 
@@ -144,6 +146,7 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
         runs = ScaledRuns(scaled, z, data.weight, self.input_scaler_.blocks, self.weights_)
         trained = train(runs, options, rng_training)
         self.network_, self.history_, self.settings_ = trained.network, trained.history, trained.settings
+        self.spread_, self.relevance_ = trained.spread, trained.relevance
         self.n_rows_, self.fingerprint_ = len(data), data.fingerprint()
         return self
 
@@ -158,9 +161,8 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
             One law per row.
         """
         check_choice(of, "of", ["run", "mean"])
-        members = member_laws(
-            self._fitted_network(), self._scaled(X), self.response_scaler_, self.response_scaler_.bounds
-        )
+        check_is_fitted(self, "network_")
+        members = member_laws(self.network_, self._scaled(X), self.response_scaler_, self.spread_)
         if of == "run":
             return law_of_run(members)
         if len(members) == 1:
@@ -186,7 +188,8 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
             "loss weights": f"{w.location:g}, {w.order:g}, {w.quantile:g}",
             "dropout": f"{self.settings_.dropout:g}",
             "randomized prior": f"{self.settings_.prior_scale:g}",
-            "epochs": str(training.n_epochs),
+            "epochs": f"{self.history_.epoch[-1]:.0f} of at most {training.n_epochs}",
+            "spread factor": f"{self.spread_:.2f}",
             "training time": f"{self.history_.seconds:.1f} s on {self.history_.n_threads} thread(s)",
         }
 
@@ -254,10 +257,6 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
         for feature_map in self.features_:
             Z = feature_map.transform(Z)
         return self.input_scaler_.transform(Z)
-
-    def _fitted_network(self) -> Any:
-        check_is_fitted(self, "network_")
-        return self.network_
 
 
 def _as_maps(features: FeatureMap | Sequence[FeatureMap] | None) -> list[FeatureMap]:

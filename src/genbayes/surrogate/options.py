@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 
 from genbayes.arrays import FloatArray
@@ -13,7 +12,7 @@ from genbayes.network import IQNSettings, LossWeights, PriorIQN, Rows
 from genbayes.scaling import Bounds
 from genbayes.training import History
 
-__all__ = ["RecipeOptions", "ScaledRuns", "Trained", "choose_device", "take_rows"]
+__all__ = ["RecipeOptions", "ScaledRuns", "Trained", "choose_device"]
 
 
 @dataclass(frozen=True)
@@ -68,11 +67,21 @@ class ScaledRuns:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained network, the settings it was trained with, and the course of the training."""
+    """What a recipe returns.
+
+    Attributes:
+        network: The trained network.
+        settings: What it was trained with.
+        history: The course of the training.
+        spread: Factor by which quantiles are moved away from their median; 1 leaves them.
+        relevance: How much each network input matters, the largest 1, shape (p,).
+    """
 
     network: PriorIQN
     settings: IQNSettings
     history: History
+    spread: float
+    relevance: FloatArray
 
 
 def choose_device(name: str) -> torch.device:
@@ -80,9 +89,3 @@ def choose_device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise InvalidInput("device must be available, got 'cuda' on a machine without it; use device='auto'")
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
-
-
-def take_rows(rows: Rows, index: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Rows:
-    """Some of the rows."""
-    chosen = torch.as_tensor(index, device=rows.Z.device)
-    return Rows(rows.Z[chosen], rows.y[chosen], rows.weight[chosen])

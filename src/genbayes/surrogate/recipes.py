@@ -47,4 +47,4 @@ def train_paper(runs: ScaledRuns, options: RecipeOptions, rng: np.random.Generat
     generators = [torch_generator(child) for child in rng.spawn(n_members)]
     with show_progress("fitting", options.verbose) as report:
         network, history = fit_iqn(runs.tensors(choose_device(options.device)), settings, generators, report=report)
-    return Trained(network, settings, history)
+    return Trained(network, settings, history, spread=1.0, relevance=np.ones(runs.Z.shape[1]))

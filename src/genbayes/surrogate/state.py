@@ -44,6 +44,7 @@ def state_of_fitted(model: QuantileSurrogate) -> State:
         "categorical": [list(pair) for pair in model.input_scaler_.categorical],
         "response_scaler": asdict(model.response_scaler_),
         "radius": model.coverage_.radius,
+        "spread": model.spread_,
         "n_rows": model.n_rows_,
         "data_sha256": model.fingerprint_,
         "seconds": model.history_.seconds,
@@ -52,7 +53,7 @@ def state_of_fitted(model: QuantileSurrogate) -> State:
     }
     arrays = {f"network.{name}": tensor.detach().cpu().numpy() for name, tensor in model.network_.state_dict().items()}
     arrays |= {"center": model.input_scaler_.center, "scale": model.input_scaler_.scale}
-    arrays |= {"coverage": model.coverage_.inputs.astype(np.float32)}
+    arrays |= {"coverage": model.coverage_.inputs.astype(np.float32), "relevance": model.relevance_}
     arrays |= {f"history.{name}": getattr(model.history_, name) for name in HISTORY_CURVES}
     mixture = model.bimodality_.mixture
     arrays |= {"mixture": np.stack([mixture.share, mixture.mean, mixture.sd])}
@@ -83,6 +84,8 @@ def restore_fitted(cls: type[S], state: State) -> S:
     epoch, loss, held_out_epoch, held_out_crps = (state.array(f"history.{name}", (None,)) for name in HISTORY_CURVES)
     seconds, n_threads = float(state.value("seconds")), int(state.value("n_threads"))
     model.history_ = History(epoch, loss, held_out_epoch, held_out_crps, seconds, n_threads)
+    model.spread_ = float(state.value("spread"))
+    model.relevance_ = state.array("relevance", (model.input_scaler_.n_outputs,))
     model.n_rows_, model.fingerprint_ = int(state.value("n_rows")), str(state.value("data_sha256"))
     return model
 

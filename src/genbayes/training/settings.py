@@ -12,13 +12,14 @@ class TrainingSettings:
     """One training run.
 
     Attributes:
-        n_epochs: Passes over the rows.
+        n_epochs: Passes over the rows, at most.
         batch_size: Rows of a mini-batch; None for the full batch.
         learning_rate: Peak rate of Adam.
         weight_decay: Decoupled decay of AdamW; 0 is plain Adam.
-        warmup: Share of the steps over which the rate rises linearly; then it falls along a cosine to zero.
-        checks: How often a held-out score is taken during the run.
-        patience: Checks without improvement after which the run stops; None to run to the end.
+        warmup: Share of the steps over which the rate rises linearly; it falls along a cosine to zero.
+        averaging: Decay of the running mean of the weights that is scored and kept; 0 keeps the last weights.
+        steps_between_checks: How often rows kept aside are scored.
+        patience: Checks without improvement of any member after which the run stops; None to run to the end.
     """
 
     n_epochs: int
@@ -26,5 +27,6 @@ class TrainingSettings:
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     warmup: float = 0.0
-    checks: int = 20
+    averaging: float = 0.0
+    steps_between_checks: int = 50
     patience: int | None = None

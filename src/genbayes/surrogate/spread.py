@@ -1,0 +1,44 @@
+"""How wide the laws should be, learnt from rows that no member had seen: one factor about the median.
+
+A network that has learnt its training rows a little too well states quantiles that are too close together. The
+rows kept aside show by how much: q_tau becomes m + s (q_tau - m), m the median, with the s of lowest CRPS there.
+Quantile levels keep their meaning, for the factor is 1 where the held-out rows agree with them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genbayes.arrays import FloatArray
+from genbayes.network import PriorIQN, Rows, held_out_quantiles
+
+__all__ = ["choose_spread", "stretch"]
+
+FACTORS = np.geomspace(0.5, 3.0, 91)  # steps of 2%, finer than the rows can tell
+
+
+@torch.no_grad()
+def choose_spread(network: PriorIQN, rows: Rows, aside: Tensor) -> float:
+    """The factor with the lowest mean CRPS over all members' rows kept aside, shape (K, a)."""
+    q, tau = held_out_quantiles(network, rows, aside)
+    middle = q[..., q.shape[-1] // 2].unsqueeze(-1)
+    y, weight = rows.y[aside].unsqueeze(-1), rows.weight[aside]
+    risk = []
+    for factor in FACTORS.tolist():
+        e = y - (middle + factor * (q - middle))
+        risk.append(float((weight * torch.maximum(tau * e, (tau - 1) * e).mean(dim=-1)).sum()))
+    return float(FACTORS[int(np.argmin(risk))])
+
+
+def stretch(q: FloatArray, factor: float) -> FloatArray:
+    """Quantiles at levels symmetric about 1/2, ordered and moved away from their median, (..., m) -> (..., m).
+
+    Example:
+        >>> stretch(np.array([3.0, 1.0, 2.0]), 2.0)
+        array([0., 2., 4.])
+    """
+    ordered = np.sort(q, axis=-1)
+    middle = ordered[..., ordered.shape[-1] // 2, None]
+    return np.asarray(middle + factor * (ordered - middle))

@@ -1,0 +1,250 @@
+"""Every example in docs runs, every result it shows is checked, every link leads somewhere.
+
+The python blocks of a page share one namespace and run in order, in an empty folder. A comment `# -> text` behind a
+statement, or on the lines below it, is what the statement prints, or else the repr of its value; `...` stands for
+what varies. A line `$ genbayes ...` of a console block runs through the installed entry point, and the lines below it
+are what it prints; there a number stands for any number, since other machines round otherwise.
+"""
+
+import ast
+import doctest
+import importlib.util
+import io
+import re
+import shlex
+import sys
+import tokenize
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+LANGUAGES = {"python", "console", "text"}  # the first two run; formulas and layouts are text
+ARROW = "# -> "
+VARIES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+BAD_INPUT = 2
+
+
+def name(page: Path) -> str:
+    return page.relative_to(DOCS).as_posix()
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, its text, and the line of the page on which the text begins."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    start, language = 0, ""
+    for number, line in enumerate(lines, start=1):
+        if start and line.strip() == "```":
+            yield Block(language, "\n".join(lines[start : number - 1]) + "\n", start + 1)
+            start = 0
+        elif not start and line.lstrip().startswith("```"):
+            start, language = number, line.strip().removeprefix("```")
+    assert not start, f"{name(page)} must close the block of line {start}"
+
+
+def agrees(want: str, got: str) -> bool:
+    return doctest.OutputChecker().check_output(want.strip() + "\n", got.strip() + "\n", VARIES)
+
+
+# python blocks
+
+
+def shown_results(block: Block) -> dict[int, str]:
+    """Results behind arrows, by the line of the block on which their statement ends."""
+    results: dict[int, str] = {}
+    last_code = last_arrow = 0
+    for token in tokenize.generate_tokens(io.StringIO(block.text).readline):
+        line = token.start[0]
+        if token.type == tokenize.COMMENT and token.string.startswith(ARROW):
+            results[last_code] = token.string.removeprefix(ARROW)
+            last_arrow = line
+        elif token.type == tokenize.COMMENT and line == last_arrow + 1 and last_code < line:
+            results[last_code] += "\n" + token.string.removeprefix("#")
+            last_arrow = line
+        elif token.type not in (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
+            last_code = token.end[0]
+    return results
+
+
+def run_python(block: Block, namespace: dict[str, Any], page: Path) -> None:
+    results = shown_results(block)
+    statements = ast.parse(block.text).body
+    for statement in statements:
+        want = results.pop(statement.end_lineno or 0, None)
+        ast.increment_lineno(statement, block.line - 1)  # a traceback names the line of the page
+        printed, value = io.StringIO(), None
+        with redirect_stdout(printed):
+            if isinstance(statement, ast.Expr):
+                value = eval(compile(ast.Expression(statement.value), str(page), "eval"), namespace)
+            else:
+                exec(compile(ast.Module([statement], []), str(page), "exec"), namespace)
+        if want is not None:
+            got = printed.getvalue() or repr(value)
+            assert agrees(want, got), f"{name(page)}, line {statement.end_lineno} must show\n{got}\nbut shows\n{want}"
+    assert not results, f"{name(page)}, block of line {block.line}: results of no statement: {results}"
+
+
+# console blocks
+
+
+def commands(block: Block) -> Iterator[tuple[list[str], str]]:
+    """The genbayes commands of a block, each with the output shown below it."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        words, _, output = part.partition("\n")
+        if words.startswith("genbayes"):
+            yield shlex.split(words)[1:], output
+
+
+def run_command(words: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
+    """Exit code of the installed command, and all it prints in the order of printing."""
+    (command,) = entry_points(group="console_scripts", name="genbayes")
+    terminal = io.StringIO()
+    monkeypatch.setattr(sys, "argv", ["genbayes", *words])
+    with redirect_stdout(terminal), redirect_stderr(terminal), pytest.raises(SystemExit) as left:
+        command.load()()
+    return int(left.value.code or 0), terminal.getvalue()
+
+
+def without_numbers(text: str) -> str:
+    text = re.sub(r"\d+(\.\d+)?(e[-+]?\d+)?", "0", text)
+    return re.sub(r"[▁▂▃▄▅▆▇█]+", "▁", re.sub(r"─+", "─", text))
+
+
+def run_console(block: Block, page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for words, want in commands(block):
+        code, got = run_command(words, monkeypatch)
+        asked = f"{name(page)}, genbayes {' '.join(words)}"
+        assert code == (BAD_INPUT if re.search(r"^Error: ", want, re.MULTILINE) else 0), f"{asked} said\n{got}"
+        if want.strip():
+            same = agrees(without_numbers(want), without_numbers(got))
+            assert same, f"{asked} must show\n{got}\nbut shows\n{want}"
+
+
+# the pages
+
+
+@pytest.fixture
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder to run a page in, pictures drawn without a screen and terminals 80 characters wide."""
+    import matplotlib.pyplot as plt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for variable in ("FORCE_COLOR", "GENBAYES_DEBUG"):
+        monkeypatch.delenv(variable, raising=False)
+    plt.switch_backend("Agg")
+    yield tmp_path
+    plt.close("all")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_examples_of_a_page_run_and_show_what_they_give(
+    page: Path, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks(page):
+        if block.language == "python":
+            run_python(block, namespace, page)
+        elif block.language == "console":
+            run_console(block, page, monkeypatch)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_example_of_a_page_escapes_by_its_language(page: Path) -> None:
+    assert {block.language for block in blocks(page)} <= LANGUAGES
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub makes of the headings: lower case, no punctuation, hyphens for spaces."""
+    prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links(page: Path) -> set[str]:
+    prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"(?<!`)\[[^\]]*\]\(([^)\s]+)\)", prose)
+    return {link for link in found if not re.match(r"[a-z]+:", link)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    lost = []
+    for link in sorted(links(page)):
+        place, _, anchor = link.partition("#")
+        target = (page.parent / place).resolve() if place else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            lost.append(link)
+    assert not lost, f"{name(page)} must link to what exists, got {lost}"
+
+
+def test_every_page_can_be_reached_from_the_index() -> None:
+    reached, waiting = set(), [DOCS / "index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or not page.exists():
+            continue
+        reached.add(page)
+        places = [link.partition("#")[0] for link in links(page)]
+        waiting += [(page.parent / place).resolve() for place in places if place.endswith(".md")]
+    assert set(PAGES) <= reached
+
+
+def test_the_api_page_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("build_api", DOCS / "build_api.py")
+    assert spec is not None
+    assert spec.loader is not None
+    builder = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "build_api", builder)
+    spec.loader.exec_module(builder)
+    written = (DOCS / "api.md").read_text(encoding="utf-8")
+    assert written == builder.build(), "docs/api.md must be as the code is; run python docs/build_api.py"
+
+
+# the checks themselves
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 + 1  # -> 3\n",
+        "print(1 + 1)\n# -> 3\n",
+        "print('a b')\n# -> a\n#    c\n",
+        "x = 2  # -> 2\n",
+        "(1 +\n 1)  # -> 3\n",
+    ],
+)
+def test_a_result_that_is_not_so_is_noticed(text: str) -> None:
+    with pytest.raises(AssertionError, match="must show"):
+        run_python(Block("python", text, 1), {}, DOCS / "index.md")
+
+
+@pytest.mark.parametrize("text", ["# -> 3\n", "if True:\n    2  # -> 2\n    3\n"])
+def test_a_result_of_no_statement_is_noticed(text: str) -> None:
+    with pytest.raises(AssertionError, match="results of no statement"):
+        run_python(Block("python", text, 1), {}, DOCS / "index.md")
+
+
+@pytest.mark.parametrize("text", ["[1,\n 2]  # -> [1, ...]\n", "print(2)\n# -> 2\n", "1  # one\n# two\n"])
+def test_a_result_that_is_so_passes(text: str) -> None:
+    run_python(Block("python", text, 1), {}, DOCS / "index.md")
+
+
+@pytest.mark.parametrize("text", ["$ genbayes --version\nbayesgen 0.1\n", "$ genbayes --vresion\n"])
+def test_a_command_that_says_something_else_is_noticed(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AssertionError, match="genbayes --v"):
+        run_console(Block("console", text, 1), DOCS / "index.md", monkeypatch)

@@ -1,0 +1,94 @@
+"""The recipe "fast": folds, relevance, spread, and the choice of batch and length."""
+
+import numpy as np
+import pytest
+import torch
+
+from genbayes import QuantileSurrogate
+from genbayes.network import IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn
+from genbayes.surrogate.fast import N_FOLDS, default_batch, folds
+from genbayes.surrogate.relevance import measure_relevance
+from genbayes.surrogate.spread import choose_spread, stretch
+from genbayes.training import TrainingSettings
+
+
+def rows_of(X: np.ndarray, y: np.ndarray) -> Rows:
+    scaled = [(part - part.mean(axis=0)) / part.std(axis=0) for part in (X, y)]
+    Z, z = (torch.as_tensor(part, dtype=torch.float32) for part in scaled)
+    return Rows(Z, z, torch.ones(len(z)))
+
+
+@pytest.mark.parametrize("n", [10, 11, 133, 1_000])
+def test_five_members_keep_different_rows_aside(n: int) -> None:
+    aside = folds(n, N_FOLDS, np.random.default_rng(0))
+    assert aside.shape == (N_FOLDS, n // N_FOLDS)
+    assert len(set(aside.ravel().tolist())) == aside.numel()
+
+
+def test_a_member_s_fold_does_not_depend_on_how_many_there_are() -> None:
+    few, many = (folds(100, k, np.random.default_rng(0)) for k in (2, 12))
+    assert torch.equal(few, many[:2])
+    assert torch.equal(many[0], many[5])
+
+
+def test_no_member_keeps_more_aside_than_it_needs() -> None:
+    assert folds(90_000, 5, np.random.default_rng(0)).shape == (5, 2_000)
+
+
+def test_batches_grow_with_the_data_within_limits() -> None:
+    assert default_batch(10) == 128
+    assert default_batch(10**6) == 1024
+
+
+def test_inputs_that_do_not_matter_are_found() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(800, 6))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(800)
+    relevance = measure_relevance(rows_of(X, y), np.random.default_rng(1))
+    assert relevance[:2].min() > 0.2
+    assert relevance[2:].max() < 0.1
+
+
+def test_stretching_moves_quantiles_away_from_their_median_in_order() -> None:
+    q = np.array([[0.0, 2.0, 1.0, 3.0, 4.0]])
+    np.testing.assert_array_equal(stretch(q, 1.5), [[-1.0, 0.5, 2.0, 3.5, 5.0]])
+
+
+def test_a_network_that_is_too_sure_of_itself_is_stretched() -> None:
+    """Members that learn their rows by heart state quantiles too close together; unseen rows show it."""
+    rng = np.random.default_rng(0)
+    rows = rows_of(rng.uniform(size=(150, 3)), rng.standard_normal(150))
+    settings = IQNSettings(
+        NetworkShape(3, 2, 64, 3, 32), LossWeights(0.0, 0.0, 1.0), TrainingSettings(300, 64, 5e-3), n_tau=4
+    )
+    generators = [torch.Generator().manual_seed(j) for j in range(2)]
+    aside = folds(150, 2, np.random.default_rng(1))
+    learnt_by_heart, _ = fit_iqn(rows, settings, generators, aside=None)
+    assert choose_spread(learnt_by_heart, rows, aside) < 1.5  # its own training rows cannot tell
+    settings = IQNSettings(settings.shape, settings.weights, TrainingSettings(300, 64, 5e-3, patience=None), n_tau=4)
+    network, _ = fit_iqn(rows, settings, generators, aside=aside)
+    assert np.isfinite(choose_spread(network, rows, aside))
+
+
+def test_a_good_fit_is_hardly_stretched(make) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(2_000, 1))
+    model = make(n_members=5, n_epochs=30, n_hidden=32).fit(X, X[:, 0] + rng.standard_normal(2_000))
+    assert 1 <= model.spread_ < 1.15
+
+
+def test_training_stops_before_it_learns_noise_by_heart() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(300, 4)), rng.standard_normal(300)
+    model = QuantileSurrogate(n_members=2, random_state=0).fit(X, y)
+    assert model.history_.epoch[-1] < 0.5 * model.settings_.training.n_epochs
+    # the law of pure noise: CRPS 1/sqrt(pi) = 0.564 for fresh rows; a network that had learnt by heart scores 0.8
+    fresh = rng.standard_normal(2_000)
+    assert model.predict_distribution(rng.uniform(size=(2_000, 4))).crps(fresh).mean() < 0.62
+
+
+def test_what_the_user_sets_is_not_chosen(make, runs) -> None:
+    model = make(n_layers=2, n_hidden=12, batch_size=7, learning_rate=0.002, dropout=0.3, n_epochs=3).fit(*runs)
+    shape, training = model.settings_.shape, model.settings_.training
+    assert (shape.n_layers, shape.n_hidden, model.settings_.dropout) == (2, 12, 0.3)
+    assert (training.batch_size, training.learning_rate, training.n_epochs) == (7, 0.002, 3)

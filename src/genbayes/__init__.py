@@ -38,7 +38,7 @@ _HOME = {
     "QuantileSurrogate": "genbayes.surrogate",
     "load": "genbayes.loading",
 }
-_SUBMODULES = {"metrics"}
+_SUBMODULES = {"analysis", "data", "distribution", "errors", "metrics", "plotting", "reports"}
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,6 @@ anyway, and reads `<argument> must <rule>, got <value>; <what to do>`.
 """
 
 __all__ = [
-    "ExtrapolationWarning",
     "GenBayesError",
     "GenBayesWarning",
     "InvalidInput",
@@ -42,7 +41,3 @@ class UnwritableFile(GenBayesError, OSError):
 
 class GenBayesWarning(UserWarning):
     """Base of every warning that genbayes gives; the text says what was done instead."""
-
-
-class ExtrapolationWarning(GenBayesWarning):
-    """Predictions were asked for far from every training input."""

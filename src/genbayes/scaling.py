@@ -16,7 +16,7 @@ from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
 from genbayes.validation import describe_rows
 
-__all__ = ["Bounds", "InputScaler", "ResponseScaler", "weighted_moments"]
+__all__ = ["Bounds", "InputScaler", "ResponseScaler", "check_within", "weighted_moments"]
 
 Bounds = tuple[float | None, float | None]
 
@@ -47,6 +47,24 @@ def weighted_moments(values: FloatArray, weight: FloatArray) -> tuple[FloatArray
     rounding = 4 * np.finfo(np.float64).eps * np.abs(center)  # a constant column's spread is rounding noise
     scale = np.where(scale > rounding, scale, 1.0)
     return np.asarray(center * unit), np.asarray(scale * unit)
+
+
+def check_within(y: FloatArray, bounds: Bounds) -> FloatArray:
+    """The responses, shape (n,), if all lie within their bounds; otherwise which do not.
+
+    Example:
+        >>> check_within(np.array([1.0, 2.0]), (0.0, None))
+        array([1., 2.])
+    """
+    lower, upper = bounds
+    outside = np.zeros(len(y), dtype=bool)
+    if lower is not None:
+        outside |= y < lower
+    if upper is not None:
+        outside |= y > upper
+    if outside.any():
+        raise InvalidInput(f"y must lie within y_bounds={bounds}, got values outside in {describe_rows(outside)}")
+    return y
 
 
 @dataclass(frozen=True)
@@ -128,14 +146,8 @@ class ResponseScaler:
             >>> bool(scaler.inverse(np.array([-50.0]))[0] >= 0)
             True
         """
+        check_within(y, bounds)
         lower, upper = bounds
-        outside = np.zeros(len(y), dtype=bool)
-        if lower is not None:
-            outside |= y < lower
-        if upper is not None:
-            outside |= y > upper
-        if outside.any():
-            raise InvalidInput(f"y must lie within y_bounds={bounds}, got values outside in {describe_rows(outside)}")
         mean, spread = (float(part) for part in weighted_moments(y, weight))
         distance = _distance_to_bounds(mean, bounds)
         on_bound = bool(((y == lower) | (y == upper)).any())

@@ -71,6 +71,7 @@ def test_a_randomized_prior_is_frozen_and_of_unit_size_on_the_training_inputs() 
     tau = (torch.arange(9) + 0.5) / 9
     prior = network.quantiles(Z, tau) - network.trained.quantiles(Z, tau)
     torch.testing.assert_close(prior.std(dim=(1, 2)), torch.full((2,), 0.5), rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(prior.mean(dim=(1, 2)), torch.zeros(2), rtol=0, atol=1e-4)
     assert not any(p.requires_grad for p in network.prior.parameters())
 
 

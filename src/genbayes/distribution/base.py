@@ -1,4 +1,4 @@
-"""PredictiveDistribution: one law per row, read through its quantile function (paper section 2).
+"""PredictiveDistribution: one law per row, read through its quantile function (paper section 3.1).
 
 A kind of law writes `_ppf`, `__len__` and `_take`; everything else is derived here, deterministically, and a kind
 overrides what it knows in closed form. Public methods check and shape; protected ones compute on tables.

@@ -1,4 +1,4 @@
-"""Pooling an ensemble: the mixture of quantile tables as one quantile table (paper section 3.5).
+"""Pooling an ensemble: the mixture of quantile tables as one quantile table (paper section 5.2).
 
 Between two neighbouring knots of all members together every F_k is a straight line, and so is their mean: the union
 of the knots, each with the mean of the members' probabilities there, is the mixture itself.

@@ -87,14 +87,15 @@ class _Draws:
         if keep == 1:
             return None
         if self.pools is None:
-            draws = [torch.empty(MASK_POOL).bernoulli_(keep, generator=g) / keep for g in self.generators]
+            size = max(MASK_POOL, 2 * rows * max(self.settings.shape.widths))
+            draws = [torch.empty(size).bernoulli_(keep, generator=g) / keep for g in self.generators]
             self.pools = torch.stack(draws).to(self.device)
         return [self._one_mask(rows, width) for width in self.settings.shape.widths]
 
     def _one_mask(self, rows: int, width: int) -> Tensor:
         assert self.pools is not None
         size = rows * width
-        starts = [int(torch.randint(MASK_POOL - size, (1,), generator=g)) for g in self.generators]
+        starts = [int(torch.randint(self.pools.shape[1] - size, (1,), generator=g)) for g in self.generators]
         parts = [pool[start : start + size] for pool, start in zip(self.pools, starts, strict=True)]
         return torch.stack(parts).view(-1, rows, width)
 

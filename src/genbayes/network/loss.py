@@ -44,7 +44,7 @@ def trained_level(tau: Tensor, weights: LossWeights) -> Tensor:
 
 
 def three_term_loss(y: Tensor, mu: Tensor, q: Tensor, tau: Tensor, weights: LossWeights) -> Tensor:
-    """Training loss of each residual, paper equation (2) in section 3.3; tensors that broadcast together.
+    """Training loss of each residual, the numbered equation of paper section 3.3; tensors that broadcast together.
 
     w1 |y - mu| + w2 |tau - 1/2| m_tau + w3 max(tau e, (tau - 1) e), with e = y - q and m_tau the part of q on the
     wrong side of y: max(0, q - y) for tau < 1/2, max(0, y - q) otherwise.

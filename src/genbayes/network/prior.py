@@ -1,7 +1,7 @@
 """Randomized priors, paper section 4.3 (Osband et al. 2018): a trainable network plus a frozen random one.
 
 G_k = g_k + alpha g_{0,k}. Where there are data, g_k learns to cancel g_{0,k}; where there are none it cannot, so
-members disagree there. g_0 is rescaled to unit standard deviation on the training inputs, so that alpha is
+members disagree there. g_0 is brought to mean 0 and standard deviation 1 on the training inputs, so that alpha is
 measured in standard deviations of the response whatever the network's size.
 """
 
@@ -30,6 +30,7 @@ class PriorIQN(nn.Module):
     """
 
     prior_size: Tensor
+    prior_center: Tensor
 
     def __init__(self, shape: NetworkShape, generators: Sequence[torch.Generator], prior_scale: float) -> None:
         super().__init__()
@@ -38,6 +39,7 @@ class PriorIQN(nn.Module):
         self.trained = IQN(shape, generators)
         self.prior = IQN(shape, generators).requires_grad_(False) if prior_scale > 0 else None
         self.register_buffer("prior_size", torch.ones(shape.n_members, 1, 1))
+        self.register_buffer("prior_center", torch.zeros(shape.n_members, 1, 1))
 
     def scale_inputs(self, scale: Tensor) -> None:
         """Multiply every member's inputs by `scale`, shape (K, 1, p) or broadcasting to it."""
@@ -46,11 +48,12 @@ class PriorIQN(nn.Module):
                 part.input_scale.copy_(scale.expand_as(part.input_scale))
 
     def rescale_prior(self, Z: Tensor) -> None:
-        """Measure g_0 on inputs Z, shape (n, p), so that from now on it has unit standard deviation there."""
+        """Measure g_0 on inputs Z, shape (n, p), so that from now on it has mean 0 and standard deviation 1 there."""
         if self.prior is not None:
             tau = (torch.arange(N_PROBE_LEVELS, device=Z.device) + 0.5) / N_PROBE_LEVELS
-            size = self.prior.quantiles(Z, tau).std(dim=(1, 2), keepdim=True)
-            self.prior_size.copy_(size.clamp(min=1e-12))
+            q = self.prior.quantiles(Z, tau)
+            self.prior_center.copy_(q.mean(dim=(1, 2), keepdim=True))
+            self.prior_size.copy_(q.std(dim=(1, 2), keepdim=True).clamp(min=1e-12))
 
     def predict_heads(self, Z: Tensor, phi: Tensor, masks: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """Mu and q for training, (K, b, p) and (K, b | 1, t, n_cosines) -> two of (K, b, t)."""
@@ -59,7 +62,7 @@ class PriorIQN(nn.Module):
             with torch.no_grad():
                 mu_0, q_0 = self.prior.heads(self.prior.features(Z), phi)
             alpha = self.prior_scale / self.prior_size
-            mu, q = mu + alpha * mu_0, q + alpha * q_0
+            mu, q = mu + alpha * (mu_0 - self.prior_center), q + alpha * (q_0 - self.prior_center)
         return mu, q
 
     @torch.no_grad()
@@ -67,5 +70,5 @@ class PriorIQN(nn.Module):
         """Q at every row and level, (n, p) and (m,) -> (K, n, m)."""
         q = self.trained.quantiles(Z, tau)
         if self.prior is not None:
-            q += self.prior_scale / self.prior_size * self.prior.quantiles(Z, tau)
+            q += self.prior_scale / self.prior_size * (self.prior.quantiles(Z, tau) - self.prior_center)
         return q

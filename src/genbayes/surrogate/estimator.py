@@ -20,15 +20,15 @@ from genbayes.errors import InvalidInput
 from genbayes.features import FeatureMap, Identity, measure_bimodality
 from genbayes.network import DEFAULT, QUANTILE_DOMINANT, LossWeights
 from genbayes.persistence import Savable, State
-from genbayes.scaling import Bounds, InputScaler, ResponseScaler
+from genbayes.scaling import Bounds, InputScaler, ResponseScaler, check_within
 from genbayes.seeding import RandomState, as_generator
 from genbayes.surrogate.coverage import InputCoverage
 from genbayes.surrogate.ensemble import law_of_mean, law_of_run, member_laws
-from genbayes.surrogate.inputs import as_table, check_fit_data, check_predict_data, learn_categories
+from genbayes.surrogate.inputs import as_table, check_fit_data, check_predict_data, learn_categories, require_variation
 from genbayes.surrogate.options import RecipeOptions, ScaledRuns
 from genbayes.surrogate.recipes import train
 from genbayes.surrogate.state import restore_fitted, state_of_fitted
-from genbayes.validation import check_choice, check_count, check_nonnegative
+from genbayes.validation import check_choice, check_count, check_finite, check_nonnegative
 
 __all__ = ["QuantileSurrogate"]
 
@@ -48,10 +48,10 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
         y_bounds: (lower, upper) that responses never leave; either may be None.
         categorical: Names or indices of inputs that are categories.
         n_hidden: Units of a hidden layer; None leaves it to the recipe.
-        n_layers: Hidden layers of f_x; None leaves it to the recipe, which for "fast" asks the data.
+        n_layers: Hidden layers of f_x; None leaves it to the recipe.
         n_cosines: Size of the embedding of tau.
         dropout: Share of hidden units silenced in a training step; None leaves it to the recipe.
-        n_epochs: Passes over the rows; None leaves it to the recipe.
+        n_epochs: Passes over the rows, for "fast" at most; None leaves it to the recipe.
         batch_size: Rows of a mini-batch; None leaves it to the recipe.
         learning_rate: Peak rate of Adam; None leaves it to the recipe.
         weight_decay: Decoupled weight decay.
@@ -64,7 +64,10 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
         history_: Course of the training.
         relevance_: How much each network input matters, the largest 1; ones where the recipe does not ask.
         spread_: Factor by which unseen rows asked the quantiles to be moved away from their median.
+        settings_: Sizes and training settings used.
         weights_: The loss weights used.
+        bimodality_: The test statistic behind `weights="auto"`.
+        n_rows_, fingerprint_: Number and SHA-256 of the distinct runs.
         n_features_in_, feature_names_in_: Columns seen in `fit`.
 
     Example:
@@ -130,13 +133,13 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
         """
         options = self._check_settings()
         rng = as_generator(self.random_state)
-        data = self._take_data(X, y, sample_weight)
+        data = self._take_data(X, y, sample_weight, options.bounds)
         self.weights_ = self._choose_weights(data)
         self.features_ = _as_maps(self.features)
         rng_features, rng_cover, rng_training = rng.spawn(3)
         Z = data.X
         for feature_map, child in zip(self.features_, rng_features.spawn(len(self.features_)), strict=True):
-            Z = feature_map.fit_transform(Dataset(Z, data.y, data.weight), child)
+            Z = _checked_features(feature_map.fit_transform(Dataset(Z, data.y, data.weight), child), Z, feature_map)
         levels = tuple((coder.column, len(coder.levels)) for coder in self.coders_)
         self.input_scaler_ = InputScaler.learn(Z, data.weight, levels)
         self.response_scaler_ = ResponseScaler.learn(data.y, data.weight, options.bounds)
@@ -227,14 +230,17 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
             **counts,
         )
 
-    def _take_data(self, X: Any, y: Any, sample_weight: Any) -> Dataset:
+    def _take_data(self, X: Any, y: Any, sample_weight: Any, bounds: Bounds) -> Dataset:
         X = as_table(X)
         self.coders_ = learn_categories(X, self.categorical)
         X, y = check_fit_data(self, X, y, self.coders_)
+        check_within(y, bounds)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return Dataset.merged(X, y, weight)
+        data = Dataset.merged(X, y, weight)
+        require_variation(data.y, len(y))
+        return data
 
     def _choose_weights(self, data: Dataset) -> LossWeights:
         named = {"default": DEFAULT, "quantile-dominant": QUANTILE_DOMINANT}
@@ -243,7 +249,10 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
             check_choice(self.weights, "weights", [*named, "auto"])
             automatic = QUANTILE_DOMINANT if self.bimodality_.is_bimodal else DEFAULT
             return named.get(self.weights, automatic)
-        values = np.asarray(self.weights, dtype=np.float64)
+        try:
+            values = np.asarray(self.weights, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.empty(0)
         if values.shape != (3,) or not np.isfinite(values).all() or (values < 0).any() or values[2] == 0:
             raise InvalidInput(
                 f"weights must be three numbers of at least 0, the last positive, got {self.weights!r}; "
@@ -255,7 +264,7 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
         check_is_fitted(self, "network_")
         Z = check_predict_data(self, X, self.coders_)
         for feature_map in self.features_:
-            Z = feature_map.transform(Z)
+            Z = _checked_features(feature_map.transform(Z), Z, feature_map)
         return self.input_scaler_.transform(Z)
 
 
@@ -268,6 +277,16 @@ def _as_maps(features: FeatureMap | Sequence[FeatureMap] | None) -> list[Feature
         if not isinstance(each, FeatureMap):
             raise InvalidInput(f"features must be None, a feature map or a list of them, got {each!r}")
     return [clone(each) for each in maps]
+
+
+def _checked_features(Z: FloatArray, X: FloatArray, feature_map: FeatureMap) -> FloatArray:
+    """What a map returned for inputs X, shape (n, d), if it is finite, (n, p), and starts with X itself."""
+    name, d = type(feature_map).__name__, X.shape[1]
+    if Z.ndim != 2 or len(Z) != len(X) or Z.shape[1] < d or not np.array_equal(Z[:, :d], X):
+        raise InvalidInput(
+            f"features must return x followed by new columns, got shape {Z.shape} from {name} for {X.shape}"
+        )
+    return check_finite(Z, f"what {name} returns")
 
 
 def _as_bounds(bounds: Bounds | None) -> Bounds:

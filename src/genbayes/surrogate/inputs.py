@@ -6,6 +6,7 @@ scikit-learn's own validation does the work and keeps its sentences; ours add wh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from genbayes.categories import CategoryCoder
 from genbayes.errors import GenBayesError, InvalidInput
 from genbayes.validation import describe_rows, suggest
 
-__all__ = ["as_table", "check_fit_data", "check_predict_data", "learn_categories"]
+__all__ = ["as_table", "check_fit_data", "check_predict_data", "learn_categories", "require_variation"]
 
 MIN_ROWS = 10  # with fewer runs there is nothing to learn a distribution from
 
@@ -39,12 +40,18 @@ def learn_categories(X: Any, categorical: Sequence[str | int] | None) -> tuple[C
         One coder per categorical column, in the order of the columns.
     """
     columns = _columns(X)
+    if isinstance(categorical, str):
+        raise InvalidInput(f"categorical must be a list of columns, got {categorical!r}; pass [{categorical!r}]")
     wanted = sorted({_column_index(which, columns) for which in categorical or ()})
     coders = tuple(CategoryCoder.learn(j, columns[j], _column(X, j)) for j in wanted)
     text = [columns[j] for j in range(len(columns)) if j not in wanted and _holds_text(X, j)]
     if text:
         listed = ", ".join(repr(name) for name in text)
         raise InvalidInput(f"X must be numeric outside `categorical`, got text in {listed}; name them in categorical=")
+    dates = [columns[j] for j in range(len(columns)) if j not in wanted and _holds_dates(X, j)]
+    if dates:
+        listed = ", ".join(repr(name) for name in dates)
+        raise InvalidInput(f"X must be numeric, got dates or durations in {listed}; turn them into numbers first")
     return coders
 
 
@@ -58,12 +65,15 @@ def check_fit_data(estimator: Any, X: Any, y: Any, coders: tuple[CategoryCoder, 
     except ValueError as error:
         raise InvalidInput(_with_rows(str(error), "y", y)) from error
     _require_finite(X, estimator)
-    y = np.asarray(y, dtype=np.float64)
+    return X, np.asarray(y, dtype=np.float64)
+
+
+def require_variation(y: FloatArray, n: int) -> None:
+    """Refuse responses, shape (distinct rows,), that are all the same; `n` is the number of rows given."""
     if np.all(y == y[0]):
         raise InvalidInput(
-            f"y must vary, got the constant {float(y[0])!r} in all {len(y)} rows; nothing is to be learnt from it"
+            f"y must vary, got the constant {float(y[0])!r} in all {n} rows; nothing is to be learnt from it"
         )
-    return X, y
 
 
 def check_predict_data(estimator: Any, X: Any, coders: tuple[CategoryCoder, ...]) -> FloatArray:
@@ -94,6 +104,8 @@ def _require_finite(X: FloatArray, estimator: Any) -> None:
 
 def _with_rows(sentence: str, name: str, values: Any) -> str:
     """scikit-learn's sentence about NaN or infinity, with the rows it means."""
+    if "could not convert string to float" in sentence:
+        return f"{name} must be numbers, got text: {sentence}"
     if f"Input {name} contains" not in sentence:
         return sentence
     bad = ~np.isfinite(np.asarray(values, dtype=np.float64).ravel())
@@ -128,7 +140,7 @@ def _column_index(which: str | int, columns: list[str]) -> int:
         if which not in columns:
             raise InvalidInput(f"categorical must name columns of X, got {which!r}{suggest(which, columns)}")
         return columns.index(which)
-    if isinstance(which, bool) or not -len(columns) <= which < len(columns):
+    if isinstance(which, bool) or not isinstance(which, Integral) or not -len(columns) <= which < len(columns):
         raise InvalidInput(f"categorical must hold column numbers below {len(columns)}, got {which!r}")
     return int(which) % len(columns)
 
@@ -141,6 +153,11 @@ def _holds_text(X: Any, j: int) -> bool:
     if array.dtype.kind in "US":
         return not _all_numbers(array[:, j])
     return bool(array.dtype.kind == "O") and any(isinstance(v, str) for v in array[:, j])
+
+
+def _holds_dates(X: Any, j: int) -> bool:
+    kind = X.dtypes.iloc[j] if hasattr(X, "iloc") else _as_array(X).dtype
+    return getattr(kind, "kind", "O") in "mM"
 
 
 def _all_numbers(values: Any) -> bool:

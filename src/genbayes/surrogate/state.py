@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
+from sklearn.base import clone
 
 from genbayes.categories import CategoryCoder
-from genbayes.errors import UnreadableFile
+from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.features import Bimodality, FeatureMap, Identity
 from genbayes.features.regimes import TwoGaussians
 from genbayes.network import IQNSettings, LossWeights, NetworkShape, PriorIQN
@@ -59,6 +60,8 @@ def state_of_fitted(model: QuantileSurrogate) -> State:
     arrays |= {"mixture": np.stack([mixture.share, mixture.mean, mixture.sd])}
     state = State("QuantileSurrogate", values, arrays)
     for i, feature_map in enumerate(model.features_):
+        if FEATURE_MAPS.get(type(feature_map).__name__) is not type(feature_map):
+            raise InvalidInput(f"features must be maps of this library to be saved, got {type(feature_map).__name__}")
         state = state.with_part(f"map{i}", feature_map.to_state())
     return state
 
@@ -79,6 +82,8 @@ def restore_fitted(cls: type[S], state: State) -> S:
     model.bimodality_ = Bimodality(float(bic_gain), float(valley), TwoGaussians(share, mean, sd))
     model.settings_ = _settings(state.value("settings"))
     model.features_ = [_feature_map(state.nested(f"map{i}")) for i in range(int(state.value("n_maps")))]
+    if any(not isinstance(each, Identity) for each in model.features_):
+        model.features = [clone(each) for each in model.features_]
     _restore_scalers(model, state)
     model.network_ = _network(model.settings_, state, model.input_scaler_.n_outputs)
     epoch, loss, held_out_epoch, held_out_crps = (state.array(f"history.{name}", (None,)) for name in HISTORY_CURVES)
@@ -136,6 +141,7 @@ def _network(settings: IQNSettings, state: State, n_inputs: int) -> PriorIQN:
         raise UnreadableFile(
             f"the network in the model file must have {n_inputs} inputs, got {settings.shape.n_inputs}"
         )
+    _require_sizes(settings.shape, state)
     generators = [torch.Generator() for _ in range(settings.shape.n_members)]
     network = PriorIQN(settings.shape, generators, settings.prior_scale)
     kept = network.state_dict()
@@ -143,6 +149,18 @@ def _network(settings: IQNSettings, state: State, n_inputs: int) -> PriorIQN:
         kept[name] = torch.from_numpy(state.array(f"network.{name}", tuple(tensor.shape)).copy())
     network.load_state_dict(kept)
     return network
+
+
+def _require_sizes(shape: NetworkShape, state: State) -> None:
+    """The file must hold tensors of the sizes its manifest claims, before memory is set aside for them."""
+    members, merge = shape.n_members, shape.n_merge
+    state.array("network.trained.f_1.weight", (members, merge, merge))
+    state.array("network.trained.f_tau.weight", (members, shape.n_cosines, merge))
+    for i in range(shape.n_layers):
+        width = merge if i == shape.n_layers - 1 else shape.n_hidden
+        state.array(f"network.trained.f_x.{i}.weight", (members, None, width))
+    for i, (start, stop, size) in enumerate(shape.blocks):
+        state.array(f"network.trained.embeddings.{i}.weight", (members, stop - start, size))
 
 
 def _feature_map(state: State) -> FeatureMap:

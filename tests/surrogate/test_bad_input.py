@@ -6,6 +6,7 @@ import pytest
 
 from genbayes import InvalidInput
 from genbayes.errors import GenBayesError, TrainingDiverged
+from genbayes.features import Identity
 
 
 def spoil(array: np.ndarray, at, value: float) -> np.ndarray:
@@ -74,6 +75,7 @@ def test_two_responses_are_refused(make, runs) -> None:
         ({"recipe": "fsat"}, "recipe must be one of 'fast', 'paper', got 'fsat'; did you mean 'fast'?"),
         ({"weights": "pinball"}, "weights must be one of 'default', 'quantile-dominant', 'auto', got 'pinball'"),
         ({"weights": (0.5, 0.5)}, r"weights must be three numbers .*, got \(0.5, 0.5\)"),
+        ({"weights": (0.3, "a", 1)}, "weights must be three numbers of at least 0"),
         ({"weights": (1, 1, 0)}, "weights must be three numbers of at least 0, the last positive"),
         ({"n_members": 0}, "n_members must be a whole number of at least 1, got 0"),
         ({"n_epochs": 2.5}, "n_epochs must be a whole number of at least 1, got 2.5"),
@@ -143,3 +145,69 @@ def test_a_column_that_spans_24_decades_is_survived(make) -> None:
 def test_repeated_rows_are_accepted(make) -> None:
     X, y = np.repeat([[0.0], [1.0]], 10, axis=0), np.repeat([0.0, 1.0], 10)
     assert np.isfinite(make().fit(X, y).predict([[0.5]])).all()
+
+
+def test_a_handful_of_distinct_rows_is_enough(make) -> None:
+    X, y = np.repeat([[0.0], [1.0], [2.0]], 5, axis=0), np.repeat([0.0, 1.0, 4.0], 5)
+    assert np.isfinite(make().fit(X, y).predict([[0.5]])).all()
+    only_two = np.r_[np.ones(6), np.zeros(9)]
+    assert np.isfinite(make().fit(X, y, sample_weight=only_two).predict([[0.5]])).all()
+
+
+def test_weights_that_leave_one_response_are_refused(make, runs) -> None:
+    with pytest.raises(InvalidInput, match="y must vary, got the constant"):
+        make().fit(*runs, sample_weight=np.eye(60)[0])
+
+
+def test_responses_out_of_bounds_are_named_by_the_rows_given(make, runs) -> None:
+    y = spoil(np.abs(runs[1]), 57, -1.0)
+    with pytest.raises(InvalidInput, match=r"got values outside in 1 of 60 rows \(row 57\)"):
+        make(y_bounds=(0.0, None)).fit(runs[0], y)
+
+
+def test_dates_are_refused_by_name(make, runs) -> None:
+    X = pd.DataFrame({"mach": runs[0][:, 0], "when": pd.date_range("2026-01-01", periods=60)})
+    with pytest.raises(
+        InvalidInput, match="X must be numeric, got dates or durations in 'when'; turn them into numbers"
+    ):
+        make().fit(X, runs[1])
+
+
+def test_text_as_response_is_refused(make, runs) -> None:
+    with pytest.raises(InvalidInput, match="y must be numbers, got text: could not convert string to float"):
+        make().fit(runs[0], np.array(["high"] * 60, dtype=object))
+
+
+@pytest.mark.parametrize(
+    ("categorical", "sentence"),
+    [
+        ("gas", r"categorical must be a list of columns, got 'gas'; pass \['gas'\]"),
+        ([1.5], "categorical must hold column numbers below 2, got 1.5"),
+        ([7], "categorical must hold column numbers below 2, got 7"),
+    ],
+)
+def test_columns_that_cannot_be_meant_are_refused(make, runs, categorical, sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        make(categorical=categorical).fit(*runs)
+
+
+class Broken(Identity):
+    """A map that forgets to return x."""
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        return X[:, :1]
+
+    def fit_transform(self, data, rng: np.random.Generator) -> np.ndarray:
+        return self.transform(data.X)
+
+
+def test_a_feature_map_that_drops_inputs_is_refused(make, runs) -> None:
+    with pytest.raises(InvalidInput, match=r"must return x followed by new columns, got shape \(60, 1\) from Broken"):
+        make(features=Broken()).fit(*runs)
+
+
+def test_dropout_on_a_large_full_batch(make) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(5_000, 1))
+    model = make(recipe="paper", dropout=0.1, n_hidden=256, n_epochs=1, n_members=1).fit(X, X[:, 0])
+    assert np.isfinite(model.predict(X[:3])).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genbayes import QuantileSurrogate, load
+from genbayes import InvalidInput, QuantileSurrogate, load
 from genbayes.errors import UnreadableFile
 from genbayes.features import Identity
 from genbayes.persistence import State, read_state, write_state
@@ -110,3 +110,21 @@ def test_a_file_of_format_1_still_loads() -> None:
     q = model.predict_quantiles(X, [0.05, 0.5, 0.95])
     expected = np.loadtxt(FIXTURE.with_suffix(".csv"), delimiter=",")
     np.testing.assert_allclose(q, expected, rtol=1e-4)
+
+
+class Unknown(Identity):
+    """A map of the user's own."""
+
+
+def test_a_map_that_could_not_be_loaded_is_not_saved(make, runs, tmp_path: Path) -> None:
+    model = make(features=Unknown()).fit(*runs)
+    with pytest.raises(InvalidInput, match="features must be maps of this library to be saved, got Unknown"):
+        model.save(tmp_path / "model.gb")
+
+
+def test_a_manifest_that_claims_a_huge_network_is_refused_before_memory_is_taken(make, runs, tmp_path: Path) -> None:
+    state = make().fit(*runs).to_state()
+    settings = {**state.values["settings"], "shape": {**state.values["settings"]["shape"], "n_merge": 10**6}}
+    path = write_state(tmp_path / "model.gb", State(state.kind, {**state.values, "settings": settings}, state.arrays))
+    with pytest.raises(UnreadableFile, match=r"must have shape \(2, 1000000, 1000000\), got \(2, 8, 8\)"):
+        load(path)

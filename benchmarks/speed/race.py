@@ -1,4 +1,8 @@
-"""How much sooner `fast` reaches the test CRPS of `paper`: wall time, same threads, same rows, one run."""
+"""How much sooner `fast` reaches the test CRPS of `paper`: wall time, same threads, same rows, one run.
+
+One network against one network: `paper` trains one with one hidden layer in f_x, so the race is run by one such
+network of `fast`. Its default, five members and a choice of depth, is then timed for comparison.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +48,18 @@ def run(splits: list[Split], **settings: object) -> tuple[float, float]:
 def measure_race(n_seeds: int = 5, n_epochs: int = 3000) -> Iterator[Result]:
     for name, draw in PROBLEMS.items():
         splits = [draw(seed) for seed in range(n_seeds)]
+        run(splits[:1], n_epochs=1)  # warm up
         goal, slow = run(splits, recipe="paper", n_epochs=n_epochs)
         what = f"{name}: time of paper ({n_epochs} epochs) over time of fast to reach its CRPS ({n_seeds} seeds)"
         for length in LENGTHS:
-            crps, quick = run(splits, n_epochs=length)
-            if crps <= goal:
-                epochs = "its default" if length is None else f"{length}"
-                detail = f"paper {goal:.4f} in {slow:.1f} s; fast {crps:.4f} in {quick:.2f} s ({epochs} epochs)"
-                yield Result(what, f"{slow / quick:.1f} times", "at least 10 times", slow / quick >= 10, detail)
+            crps, quick = run(splits, n_epochs=length, n_members=1, n_layers=1)
+            if crps <= goal or length is None:
+                told = f"paper {goal:.4f} in {slow:.1f} s; fast {crps:.4f} in {quick:.2f} s ({length} epochs)"
+                met = crps <= goal and slow / quick >= 10
+                yield Result(what, f"{slow / quick:.1f} times", "at least 10 times", met, told)
                 break
-        else:
-            yield Result(what, "not reached", "at least 10 times", False, f"paper {goal:.4f}, fast {crps:.4f}")
+        crps, quick = run(splits)
+        told = f"paper {goal:.4f} in {slow:.1f} s; default fast {crps:.4f} in {quick:.1f} s"
+        yield Result(
+            f"{name}: the same for the default of fast, run to its end", f"{slow / quick:.1f} times", "", None, told
+        )

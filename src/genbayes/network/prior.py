@@ -7,7 +7,8 @@ measured in standard deviations of the response whatever the network's size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -64,6 +65,34 @@ class PriorIQN(nn.Module):
             alpha = self.prior_scale / self.prior_size
             mu, q = mu + alpha * (mu_0 - self.prior_center), q + alpha * (q_0 - self.prior_center)
         return mu, q
+
+    def first(self, n_members: int) -> PriorIQN:
+        """The stack of the first members only; all of them where there are no more."""
+        if n_members >= self.shape.n_members:
+            return self
+        return self._rebuilt(n_members, {name: value[:n_members] for name, value in self.state_dict().items()})
+
+    def joined(self, other: PriorIQN) -> PriorIQN:
+        """One stack of this network's members followed by those of another of the same sizes.
+
+        Example:
+            >>> def stack(*seeds: int) -> PriorIQN:
+            ...     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+            ...     return PriorIQN(NetworkShape(2, len(seeds), 8, 1, 8), generators, prior_scale=0.0)
+            >>> at = torch.zeros(3, 2), torch.tensor([0.5])
+            >>> torch.equal(stack(0, 1).joined(stack(2)).quantiles(*at), stack(0, 1, 2).quantiles(*at))
+            True
+        """
+        ours, theirs = self.state_dict(), other.state_dict()
+        tensors = {name: torch.cat([ours[name], theirs[name]]) for name in ours}
+        return self._rebuilt(self.shape.n_members + other.shape.n_members, tensors)
+
+    def _rebuilt(self, n_members: int, tensors: Mapping[str, Tensor]) -> PriorIQN:
+        """A stack of another number of members, with given weights."""
+        generators = [torch.Generator() for _ in range(n_members)]
+        stack = PriorIQN(replace(self.shape, n_members=n_members), generators, self.prior_scale)
+        stack.to(self.prior_size.device).load_state_dict(tensors)
+        return stack
 
     @torch.no_grad()
     def quantiles(self, Z: Tensor, tau: Tensor) -> Tensor:

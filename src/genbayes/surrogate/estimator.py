@@ -40,7 +40,8 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
 
     Args:
         weights: Weights of location anchor, ordering and quantile term: "default" (0.3, 0.3, 0.4),
-            "quantile-dominant" (0.1, 0.2, 0.7), "auto" (the second when y is bimodal), or three numbers.
+            "quantile-dominant" (0.1, 0.2, 0.7), "auto" (the second when y is bimodal), or three numbers. None is
+            "auto" for the recipe "fast" and "default" for the recipe "paper".
         features: None for T(x) = x, a feature map, or a list of maps applied one after another.
         n_members: Ensemble size K; None leaves it to the recipe.
         prior_scale: Size of each member's randomized prior, in standard deviations of y; 0 for none.
@@ -82,7 +83,7 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
     def __init__(
         self,
         *,
-        weights: str | Sequence[float] = "default",
+        weights: str | Sequence[float] | None = None,
         features: FeatureMap | Sequence[FeatureMap] | None = None,
         n_members: int | None = None,
         prior_scale: float = 0.0,
@@ -245,12 +246,15 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
     def _choose_weights(self, data: Dataset) -> LossWeights:
         named = {"default": DEFAULT, "quantile-dominant": QUANTILE_DOMINANT}
         self.bimodality_ = measure_bimodality(data.y, data.weight)
-        if isinstance(self.weights, str):
-            check_choice(self.weights, "weights", [*named, "auto"])
+        weights = self.weights
+        if weights is None:
+            weights = "auto" if self.recipe == "fast" else "default"
+        if isinstance(weights, str):
+            check_choice(weights, "weights", [*named, "auto"])
             automatic = QUANTILE_DOMINANT if self.bimodality_.is_bimodal else DEFAULT
-            return named.get(self.weights, automatic)
+            return named.get(weights, automatic)
         try:
-            values = np.asarray(self.weights, dtype=np.float64)
+            values = np.asarray(weights, dtype=np.float64)
         except (TypeError, ValueError):
             values = np.empty(0)
         if values.shape != (3,) or not np.isfinite(values).all() or (values < 0).any() or values[2] == 0:

@@ -1,27 +1,33 @@
 """The recipe "fast": members that check each other, stopped in time, and as wide as unseen rows ask for.
 
 1. A short pilot finds inputs that hardly matter; they are dimmed (relevance.py).
-2. All members learn together in one stacked network. Each keeps a fifth of the rows aside, member j the fold j mod
-   5, so that five members together use every row and every row was unseen by one of them.
+2. Members learn together in one stacked network. Each keeps a fifth of the rows aside, member j the fold j mod 5, so
+   that five members together use every row and every row was unseen by one of them.
 3. The running mean of each member's weights is scored on its own fold as training goes on; the best is kept, and
    all stop when none improves. So the data choose the length, which regularises a network more than anything else.
-4. The same folds tell how far the quantiles should lie apart (spread.py).
+4. The first two members try a shallow network, a deep one, and a shallow one whose inputs are scaled by their
+   relevance; what does best on their folds is used for all. Jumps want the second, smooth surfaces the others.
+5. The same folds tell how far the quantiles should lie apart (spread.py).
 
 Every choice uses training rows only. The measurements behind the constants are in docs/recipe.md.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from genbayes.network import IQNSettings, NetworkShape, fit_iqn
-from genbayes.seeding import torch_generator
+from genbayes.arrays import FloatArray
+from genbayes.network import IQNSettings, NetworkShape, PriorIQN, Rows, fit_iqn, held_out_crps
 from genbayes.surrogate.options import RecipeOptions, ScaledRuns, Trained, choose_device
 from genbayes.surrogate.relevance import dim_inert_inputs, measure_relevance
 from genbayes.surrogate.spread import choose_spread
-from genbayes.training import TrainingSettings, show_progress
+from genbayes.training import History, TrainingSettings, show_progress
 
 __all__ = ["train_fast"]
 
@@ -29,7 +35,9 @@ N_MEMBERS = 5
 N_FOLDS = 5
 MOST_ASIDE = 2_000  # rows that a member keeps aside, at most: enough to see an improvement of a percent
 N_HIDDEN = 128
-N_LAYERS = 2
+DEPTHS = (1, 3)  # hidden layers of f_x to choose from
+N_TRIAL = 2  # members that try each depth
+ALL_ALIKE = 0.7  # where every input has at least this relevance, scaling by it changes nothing
 N_MERGE = 64  # where x meets tau a narrow layer is enough, and there each row counts n_tau times
 N_TAU = 4
 DROPOUT = 0.05
@@ -46,23 +54,97 @@ MOST_ONE_HOT = 12  # a category with more levels is embedded
 
 def train_fast(runs: ScaledRuns, options: RecipeOptions, rng: np.random.Generator) -> Trained:
     """Train by the recipe "fast"; what the user has set is not chosen."""
+    started = time.perf_counter()
     rows = runs.tensors(choose_device(options.device))
     # one stream for each purpose, so that member j does not depend on the number of members
     rng_pilot, rng_folds, rng_members = rng.spawn(3)
     settings = default_settings(runs, options)
-    members = settings.shape.n_members
-    aside = folds(len(rows), members, rng_folds).to(rows.Z.device)
-    with show_progress("fitting", options.verbose) as report:
-        relevance = measure_relevance(rows, rng_pilot, settings.training.n_epochs)
-        network, history = fit_iqn(
-            rows,
-            settings,
-            [torch_generator(child) for child in rng_members.spawn(members)],
-            input_scale=dim_inert_inputs(relevance).to(rows.Z.device),
-            aside=aside,
-            report=report,
-        )
-    return Trained(network, settings, history, choose_spread(network, rows, aside), relevance)
+    n_members = settings.shape.n_members
+    aside = folds(len(rows), max(n_members, N_TRIAL), rng_folds).to(rows.Z.device)
+    seeds = [int(child.integers(2**63 - 1)) for child in rng_members.spawn(len(aside))]
+    with show_progress("finding the inputs that matter", options.verbose) as report:
+        relevance = measure_relevance(rows, rng_pilot, settings.training.n_epochs, report)
+    team = Team(rows, aside, seeds, options.verbose)
+    plans = possible_plans(settings, relevance, options.n_layers, rows.Z.device)
+    chosen = team.choose(plans) if len(plans) > 1 else team.train(plans[0], 0, n_members)
+    network = chosen.network.first(n_members)
+    if network.shape.n_members < n_members:
+        network = network.joined(team.train(chosen.plan, N_TRIAL, n_members).network)
+    settings = replace(chosen.plan.settings, shape=replace(chosen.plan.settings.shape, n_members=n_members))
+    history = replace(chosen.history, seconds=time.perf_counter() - started)
+    return Trained(network, settings, history, choose_spread(network, rows, aside[:n_members]), relevance)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One way to train the members.
+
+    Attributes:
+        name: What it is called on the progress bar.
+        settings: Sizes and training settings.
+        input_scale: What inputs are multiplied by, shape (p,).
+    """
+
+    name: str
+    settings: IQNSettings
+    input_scale: Tensor
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Some members trained by a plan, and their mean score on the rows they kept aside."""
+
+    plan: Plan
+    network: PriorIQN
+    history: History
+    score: float
+
+
+@dataclass(frozen=True)
+class Team:
+    """All members' rows and seeds; any of them can be trained, together, by any plan.
+
+    Attributes:
+        rows: Scaled runs.
+        aside: Row numbers that each member keeps aside, shape (K, a).
+        seeds: Seed of each member.
+        verbose: Whether to show progress.
+    """
+
+    rows: Rows
+    aside: Tensor
+    seeds: list[int]
+    verbose: bool
+
+    def train(self, plan: Plan, first: int, last: int) -> Attempt:
+        """Train members first, ..., last - 1 in one stack."""
+        settings = replace(plan.settings, shape=replace(plan.settings.shape, n_members=last - first))
+        generators = [torch.Generator().manual_seed(seed) for seed in self.seeds[first:last]]
+        aside = self.aside[first:last]
+        with show_progress(f"{plan.name} network, members {first + 1} to {last}", self.verbose) as report:
+            network, history = fit_iqn(
+                self.rows, settings, generators, input_scale=plan.input_scale, aside=aside, report=report
+            )
+        return Attempt(plan, network, history, float(held_out_crps(network, self.rows, aside).mean()))
+
+    def choose(self, plans: Sequence[Plan]) -> Attempt:
+        """The first two members trained by the plan that serves them best on the rows they kept aside."""
+        return min((self.train(plan, 0, N_TRIAL) for plan in plans), key=lambda attempt: attempt.score)
+
+
+def possible_plans(
+    settings: IQNSettings, relevance: FloatArray, n_layers: int | None, device: torch.device
+) -> list[Plan]:
+    """Shallow or deep, and inputs only dimmed where they are inert or scaled by their relevance throughout."""
+    shallow, deep = (replace(settings, shape=replace(settings.shape, n_layers=n)) for n in DEPTHS)
+    dimmed = dim_inert_inputs(relevance).to(device)
+    scaled = torch.as_tensor(relevance, dtype=torch.float32, device=device)
+    if n_layers is not None:
+        return [Plan(f"{n_layers}-layer", settings, dimmed)]
+    plans = [Plan("shallow", shallow, dimmed), Plan("deep", deep, dimmed)]
+    if relevance.min() < ALL_ALIKE:
+        plans.append(Plan("smooth", shallow, scaled))
+    return plans
 
 
 def default_settings(runs: ScaledRuns, options: RecipeOptions) -> IQNSettings:
@@ -72,7 +154,7 @@ def default_settings(runs: ScaledRuns, options: RecipeOptions) -> IQNSettings:
         n_inputs=runs.Z.shape[1],
         n_members=options.n_members or N_MEMBERS,
         n_hidden=options.n_hidden or N_HIDDEN,
-        n_layers=options.n_layers or N_LAYERS,
+        n_layers=options.n_layers or DEPTHS[-1],
         n_merge=min(options.n_hidden or N_MERGE, N_MERGE),
         n_cosines=options.n_cosines,
         blocks=embedded_blocks(runs.blocks),

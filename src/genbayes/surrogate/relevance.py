@@ -13,21 +13,24 @@ import torch
 from genbayes.arrays import FloatArray
 from genbayes.network import IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn
 from genbayes.seeding import torch_generator
-from genbayes.training import TrainingSettings
+from genbayes.training import Report, TrainingSettings
 
 __all__ = ["dim_inert_inputs", "measure_relevance"]
 
 PENALTY = 0.01
 N_STEPS = 400
 BATCH_SIZE = 128
+FEW_INPUTS = 2  # so few are there because they matter
 FULL = 0.2  # an input of at least this relevance keeps its scale; below, it fades with the square
 
 
-def measure_relevance(rows: Rows, rng: np.random.Generator, most_epochs: int | None = None) -> FloatArray:
+def measure_relevance(
+    rows: Rows, rng: np.random.Generator, most_epochs: int | None = None, report: Report | None = None
+) -> FloatArray:
     """Relevance of each column, the largest 1, shape (p,); the pilot is no longer than the run it serves."""
     n_inputs = rows.Z.shape[1]
-    if n_inputs == 1:
-        return np.ones(1)
+    if n_inputs <= FEW_INPUTS:
+        return np.ones(n_inputs)
     per_epoch = max(1, -(-len(rows) // BATCH_SIZE))
     n_epochs = min(max(1, N_STEPS // per_epoch), most_epochs or N_STEPS)
     settings = IQNSettings(
@@ -37,7 +40,7 @@ def measure_relevance(rows: Rows, rng: np.random.Generator, most_epochs: int | N
         n_tau=4,
         input_penalty=PENALTY,
     )
-    network, _ = fit_iqn(rows, settings, [torch_generator(rng)])
+    network, _ = fit_iqn(rows, settings, [torch_generator(rng)], report=report)
     norms = network.trained.input_norms()[0].detach().cpu().double().numpy()
     return np.asarray(norms / norms.max())
 

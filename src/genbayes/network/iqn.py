@@ -22,7 +22,8 @@ __all__ = ["IQN", "NetworkShape"]
 # Matrix products of a few rows round differently from those of many; in whole groups of 16 a row's answer does not
 # depend on its company.
 ROUND_ROWS = 16
-ROWS_AT_ONCE = 16_384  # hidden values kept in flight while predicting: (rows x levels) of a chunk, fits the cache
+BLOCK_ROWS, BLOCK_COLUMNS = 128, 2048  # of hidden values in flight while predicting: 1 MB a member, fits the cache
+FEATURE_ROWS = 8192  # rows whose features are kept in flight
 
 
 @dataclass(frozen=True)
@@ -144,25 +145,35 @@ class IQN(nn.Module):
 
     @torch.no_grad()
     def quantiles(self, Z: Tensor, tau: Tensor) -> Tensor:
-        """Q at every row and level, (n, p) and (m,) -> (K, n, m).
+        """Quantiles at every row and level, (n, p) and (m,) -> (K, n, m).
 
-        f_1(f_x * f_tau) = relu(f_x (diag(f_tau) W_1) + b_1): the level goes into the weights once, so a row costs
-        one matrix product for all levels and no elementwise product; chunks of rows stay in the cache.
+        f_1(f_x * f_tau) = relu(f_x (diag(f_tau) W_1) + b_1): the level goes into the weights once, so that rows cost
+        matrix products only and no elementwise product with f_tau. Blocks of rows and levels stay in the cache.
         """
-        members, m = self.shape.n_members, len(tau)
-        phi = cosine_embedding(tau, self.shape.n_cosines).expand(members, m, -1)
-        f_tau = torch.relu(self.f_tau(phi))  # (K, m, H)
-        weight = (f_tau.unsqueeze(2) * self.f_1.weight.mT.unsqueeze(1)).mT  # (K, m, H in, H out)
-        weight = weight.permute(0, 2, 1, 3).reshape(members, self.shape.n_merge, -1)  # (K, H, m H)
-        bias = self.f_1.bias.repeat(1, 1, m)
-        head, shift = self.f_out.weight[..., 1:], self.f_out.bias[..., 1:]
-        n = len(Z)
+        members, n, merge = self.shape.n_members, len(Z), self.shape.n_merge
         Z = torch.cat([Z, Z.new_zeros(-n % ROUND_ROWS, Z.shape[1])])
-        chunk = max(ROUND_ROWS, ROWS_AT_ONCE // m // ROUND_ROWS * ROUND_ROWS)
-        q = Z.new_empty(members, len(Z), m)
-        for start in range(0, len(Z), chunk):
-            h = self.features(Z[start : start + chunk].expand(members, -1, -1))
-            hidden = torch.baddbmm(bias, h, weight).relu_()
-            out = torch.baddbmm(shift, hidden.reshape(members, -1, self.shape.n_merge), head)
-            q[:, start : start + chunk] = out.reshape(members, -1, m)
+        q = Z.new_empty(members, len(Z), len(tau))
+        head, shift = self.f_out.weight[..., 1:], self.f_out.bias[..., 1:]
+        blocks = self._weights_of_levels(tau)
+        for start in range(0, len(Z), FEATURE_ROWS):
+            features = self.features(Z[start : start + FEATURE_ROWS].expand(members, -1, -1))
+            for first in range(0, features.shape[1], BLOCK_ROWS):
+                h = features[:, first : first + BLOCK_ROWS]
+                rows = slice(start + first, start + first + h.shape[1])
+                for levels, weight, bias in blocks:
+                    hidden = torch.baddbmm(bias, h, weight).relu_().reshape(members, -1, merge)
+                    q[:, rows, levels] = torch.baddbmm(shift, hidden, head).reshape(members, h.shape[1], -1)
         return q[:, :n]
+
+    def _weights_of_levels(self, tau: Tensor) -> list[tuple[slice, Tensor, Tensor]]:
+        """diag(f_tau) W_1 and b_1 for blocks of levels side by side: (levels, (K, H, l H), (K, 1, l H))."""
+        members, merge = self.shape.n_members, self.shape.n_merge
+        phi = cosine_embedding(tau, self.shape.n_cosines).expand(members, -1, -1)
+        f_tau = torch.relu(self.f_tau(phi))  # (K, m, H)
+        blocks = []
+        for a in range(0, len(tau), max(1, BLOCK_COLUMNS // merge)):
+            some = f_tau[:, a : a + max(1, BLOCK_COLUMNS // merge)]
+            weight = some.permute(0, 2, 1).unsqueeze(-1) * self.f_1.weight.unsqueeze(2)  # (K, H in, l, H out)
+            levels = slice(a, a + some.shape[1])
+            blocks.append((levels, weight.reshape(members, merge, -1), self.f_1.bias.repeat(1, 1, some.shape[1])))
+        return blocks

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from genbayes.network.embedding import N_LEVELS, cosine_embedding, level_table, levels_of
 from genbayes.network.iqn import NetworkShape
-from genbayes.network.loss import LossWeights, three_term_loss, unbiased_loss
+from genbayes.network.loss import LossWeights, check_loss, level_weight, three_term_loss, unbiased_loss
 from genbayes.network.prior import PriorIQN
 from genbayes.training import History, Report, TrainingSettings, minimise
 
@@ -172,12 +172,14 @@ def _paper_objective(network: PriorIQN, rows: Rows, settings: IQNSettings, draws
 def _fast_objective(network: PriorIQN, rows: Rows, settings: IQNSettings, draws: _Draws) -> Callable[[Tensor], Tensor]:
     """Mean unbiased loss of a mini-batch, several stratified levels a row, (K,)."""
     table = level_table(settings.shape.n_cosines, rows.Z.device)
+    of_level = level_weight(levels_of(torch.arange(N_LEVELS, device=rows.Z.device)), settings.weights)
 
     def loss(batch: Tensor) -> Tensor:
         index = draws.levels(batch.shape[1])
         Z, y, weight = rows.Z[batch], rows.y[batch].unsqueeze(-1), rows.weight[batch].unsqueeze(-1)
         mu, q = network.predict_heads(Z, table[index], draws.masks(batch.shape[1]))
-        mean = (weight * unbiased_loss(y, mu, q, levels_of(index), settings.weights)).mean(dim=(1, 2))
+        losses = unbiased_loss(y, mu, q, levels_of(index), settings.weights, of_level[index])
+        mean = (weight * losses).mean(dim=(1, 2))
         if settings.input_penalty > 0:
             mean = mean + settings.input_penalty * network.trained.input_norms().sum(dim=1)
         return mean
@@ -208,6 +210,6 @@ def held_out_crps(network: PriorIQN, rows: Rows, aside: Tensor) -> Tensor:
     """Mean CRPS of each member on the rows it kept aside, as twice the mean check loss over levels, (K,)."""
     q, tau = held_out_quantiles(network, rows, aside)
     e = rows.y[aside].unsqueeze(-1) - q
-    check = torch.maximum(tau * e, (tau - 1) * e).mean(dim=-1)
+    check = check_loss(e, tau).mean(dim=-1)
     weight = rows.weight[aside]
     return 2 * (weight * check).sum(dim=1) / weight.sum(dim=1)

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["DEFAULT", "QUANTILE_DOMINANT", "LossWeights", "three_term_loss", "trained_level", "unbiased_loss"]
+__all__ = [
+    "DEFAULT",
+    "QUANTILE_DOMINANT",
+    "LossWeights",
+    "check_loss",
+    "level_weight",
+    "three_term_loss",
+    "trained_level",
+    "unbiased_loss",
+]
 
 
 @dataclass(frozen=True)
@@ -56,22 +65,44 @@ def three_term_loss(y: Tensor, mu: Tensor, q: Tensor, tau: Tensor, weights: Loss
     e = y - q
     location = (y - mu).abs()  # ties mu to the conditional median
     order = (tau - 0.5).abs() * torch.where(tau < 0.5, -e, e).clamp(min=0)  # |tau - 1/2| m_tau
-    quantile = torch.maximum(tau * e, (tau - 1) * e)  # check loss rho_tau
+    quantile = check_loss(e, tau)
     return weights.location * location + weights.order * order + weights.quantile * quantile
 
 
-def unbiased_loss(y: Tensor, mu: Tensor, q: Tensor, tau: Tensor, weights: LossWeights) -> Tensor:
+def unbiased_loss(
+    y: Tensor, mu: Tensor, q: Tensor, tau: Tensor, weights: LossWeights, of_level: Tensor | None = None
+) -> Tensor:
     """The three-term loss at the level tau' whose trained level is tau; tensors that broadcast together.
 
     With t = min(tau, 1 - tau), tau' = t (w3 + w2/2) / (w3 + w2 t), and order and quantile term together are exactly
-    (w3 + w2 (1/2 - tau')) rho_tau(e): the check loss at the wanted level, with more weight on the tails.
+    (w3 + w2 (1/2 - tau')) rho_tau(e): the check loss at the wanted level, with more weight on the tails. `of_level`
+    is that weight where it is already known.
 
     Example:
         >>> unbiased_loss(torch.tensor(1.0), torch.tensor(1.0), torch.tensor(0.0), torch.tensor(0.5), DEFAULT)
         tensor(0.2000)
     """
-    e = y - q
+    of_level = level_weight(tau, weights) if of_level is None else of_level
+    return weights.location * (y - mu).abs() + of_level * check_loss(y - q, tau)
+
+
+def level_weight(tau: Tensor, weights: LossWeights) -> Tensor:
+    """w3 + w2 (1/2 - tau'), the weight of the check loss in `unbiased_loss`, any shape.
+
+    Example:
+        >>> level_weight(torch.tensor([0.5, 0.05]), DEFAULT)
+        tensor([0.4000, 0.5301])
+    """
     tail = torch.minimum(tau, 1 - tau)
     asked = tail * (weights.quantile + weights.order / 2) / (weights.quantile + weights.order * tail)  # tau'
-    quantile = torch.maximum(tau * e, (tau - 1) * e)  # check loss rho_tau
-    return weights.location * (y - mu).abs() + (weights.quantile + weights.order * (0.5 - asked)) * quantile
+    return weights.quantile + weights.order * (0.5 - asked)
+
+
+def check_loss(e: Tensor, tau: Tensor) -> Tensor:
+    """rho_tau(e) = max(tau e, (tau - 1) e); tensors that broadcast together.
+
+    Example:
+        >>> check_loss(torch.tensor([-1.0, 2.0]), torch.tensor(0.25))
+        tensor([0.7500, 0.5000])
+    """
+    return torch.maximum(tau * e, (tau - 1) * e)

@@ -42,9 +42,10 @@ N_MERGE = 64  # where x meets tau a narrow layer is enough, and there each row c
 N_TAU = 4
 DROPOUT = 0.05
 LEARNING_RATE = 5e-3
+MOST_HURRY = 2.0
 WARMUP = 0.03
 AVERAGING = 0.99
-ROW_VISITS = 500_000  # rows seen in the longest run on few rows
+ROW_VISITS = 320_000  # rows seen in the longest run on few rows
 FEWEST_EPOCHS, MOST_EPOCHS = 40, 4_000
 SMALLEST_BATCH, LARGEST_BATCH = 128, 1024
 BATCHES_OF_MANY = 16  # a batch is this share of the rows, within the two limits
@@ -159,10 +160,13 @@ def default_settings(runs: ScaledRuns, options: RecipeOptions) -> IQNSettings:
         n_cosines=options.n_cosines,
         blocks=embedded_blocks(runs.blocks),
     )
+    longest = int(np.clip(ROW_VISITS // n, FEWEST_EPOCHS, MOST_EPOCHS))
+    n_epochs = options.n_epochs or longest
+    hurry = float(np.clip(longest / n_epochs, 1.0, MOST_HURRY))  # a shorter run takes longer steps
     training = TrainingSettings(
-        n_epochs=options.n_epochs or int(np.clip(ROW_VISITS // n, FEWEST_EPOCHS, MOST_EPOCHS)),
+        n_epochs=n_epochs,
         batch_size=options.batch_size or default_batch(n),
-        learning_rate=options.learning_rate or LEARNING_RATE,
+        learning_rate=options.learning_rate or hurry * LEARNING_RATE,
         weight_decay=options.weight_decay,
         warmup=WARMUP,
         averaging=AVERAGING,

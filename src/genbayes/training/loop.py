@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from genbayes.errors import TrainingDiverged
+from genbayes.training.flat import FlatWeights
 from genbayes.training.history import History
 from genbayes.training.rows import draw_batches
 from genbayes.training.settings import TrainingSettings
@@ -61,9 +62,10 @@ def minimise(
         held_out: Score of each member on rows kept aside, shape (K,); the best weights of each are restored.
         report: Called with (step, steps, loss) now and then.
     """
-    run = _Run(parameters, len(learn[0]), settings)
+    weights = FlatWeights(parameters)
+    run = _Run(weights, len(learn[0]), settings)
     batches = draw_batches(learn, settings.batch_size, generators, parameters[0].device)
-    average, best = AveragedWeights(parameters, settings.averaging), BestWeights(parameters, settings.patience)
+    average, best = AveragedWeights(weights.flat, settings.averaging), BestWeights(weights, settings.patience)
     with ThreadChooser() as threads:
         for step in range(run.n_steps):
             with threads.step():
@@ -78,21 +80,23 @@ def minimise(
                     break
     average.adopt()
     best.restore()
+    weights.release()
     return run.history(best, threads.chosen)
 
 
 class _Run:
     """The optimiser, the clock and the notes of one run."""
 
-    def __init__(self, parameters: Sequence[torch.nn.Parameter], n_rows: int, settings: TrainingSettings) -> None:
+    def __init__(self, weights: FlatWeights, n_rows: int, settings: TrainingSettings) -> None:
         self.settings = settings
-        self.n_members = parameters[0].shape[0]
+        self.gradient = weights.grad
+        self.n_members = weights.n_members
         self.per_epoch = 1 if settings.batch_size is None else max(1, math.ceil(n_rows / settings.batch_size))
         self.n_steps = settings.n_epochs * self.per_epoch
         self.optimiser = torch.optim.AdamW(
-            parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
+            [weights.flat], lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
         )
-        self.since = torch.zeros((), device=parameters[0].device)
+        self.since = torch.zeros((), device=weights.flat.device)
         self.noted_at = 0
         self.notes: list[tuple[float, float]] = []
         self.started = time.perf_counter()
@@ -100,7 +104,7 @@ class _Run:
     def descend(self, value: Tensor, step: int) -> None:
         """One step of the optimiser down the gradient of `value`."""
         self.optimiser.param_groups[0]["lr"] = rate_at(step, self.n_steps, self.settings)
-        self.optimiser.zero_grad(set_to_none=True)
+        self.gradient.zero_()
         value.backward()
         self.optimiser.step()
         self.since += value.detach()

@@ -1,7 +1,8 @@
 """How much sooner `fast` reaches the test CRPS of `paper`: wall time, same threads, same rows, one run.
 
 One network against one network: `paper` trains one with one hidden layer in f_x, so the race is run by one such
-network of `fast`. Its default, five members and a choice of depth, is then timed for comparison.
+network of `fast`, with larger batches and steps than an ensemble would use, since a single small network leaves the
+processor idle. The default of `fast`, five members and a choice of depth, is then timed for comparison.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ PROBLEMS: dict[str, Callable[[int], Split]] = {
     "BGP d=2, n=1600": lambda seed: draw_bgp(2, 100 + seed),
     "Friedman d=10, n=2000": lambda seed: draw_friedman(100 + seed),
 }
-LENGTHS: Sequence[int | None] = (
+ONE_NETWORK = {"n_members": 1, "n_layers": 1, "batch_size": 256, "learning_rate": 0.01}
+LENGTHS: Sequence[int] = (
     5,
     10,
     20,
@@ -52,8 +54,8 @@ def measure_race(n_seeds: int = 5, n_epochs: int = 3000) -> Iterator[Result]:
         goal, slow = run(splits, recipe="paper", n_epochs=n_epochs)
         what = f"{name}: time of paper ({n_epochs} epochs) over time of fast to reach its CRPS ({n_seeds} seeds)"
         for length in LENGTHS:
-            crps, quick = run(splits, n_epochs=length, n_members=1, n_layers=1)
-            if crps <= goal or length is None:
+            crps, quick = run(splits, n_epochs=length, **ONE_NETWORK)
+            if crps <= goal or length == LENGTHS[-1]:
                 told = f"paper {goal:.4f} in {slow:.1f} s; fast {crps:.4f} in {quick:.2f} s ({length} epochs)"
                 met = crps <= goal and slow / quick >= 10
                 yield Result(what, f"{slow / quick:.1f} times", "at least 10 times", met, told)

@@ -101,3 +101,21 @@ def test_averaged_weights_are_kept_where_asked_for() -> None:
     mean, _ = train(1, batch_size=1, n_epochs=20, averaging=0.9)
     assert not torch.equal(last, mean)
     torch.testing.assert_close(mean.detach(), torch.full((1, 1), 4.5), atol=0.5, rtol=0)
+
+
+def test_a_member_that_is_done_is_not_changed_by_those_that_go_on() -> None:
+    """The first member's score rises at once; what is kept of it is the same whether or not a second one goes on."""
+
+    def kept(scores: list[list[float]]) -> torch.Tensor:
+        parameter = torch.nn.Parameter(torch.zeros(len(scores), 1))
+        calls = iter(zip(*scores, strict=True))
+        settings = TrainingSettings(n_epochs=10, learning_rate=0.1, steps_between_checks=1, patience=2)
+        minimise(
+            quadratic(parameter), [parameter], [ALL] * len(scores), settings, generators(len(scores)),
+            held_out=lambda: torch.tensor(next(calls)),
+        )  # fmt: skip
+        return parameter.detach()[0]
+
+    dips_late = [1.0, 2.0, 2.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]
+    falls = [1.0 / (i + 1) for i in range(10)]
+    torch.testing.assert_close(kept([dips_late]), kept([dips_late, falls]))

@@ -19,7 +19,8 @@ class TrainingSettings:
         warmup: Share of the steps over which the rate rises linearly; it falls along a cosine to zero.
         averaging: Decay of the running mean of the weights that is scored and kept; 0 keeps the last weights.
         steps_between_checks: How often rows kept aside are scored.
-        patience: Checks without improvement of any member after which the run stops; None to run to the end.
+        patience: Checks without improvement after which a member is done; the run stops when all are. None to run
+            to the end.
     """
 
     n_epochs: int

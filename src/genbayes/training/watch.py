@@ -63,19 +63,25 @@ class BestWeights:
         self.patience = patience
         self.best: Tensor | None = None
         self.kept = weights.flat.detach().clone()
-        self.stale = 0
+        self.stale = torch.zeros(weights.n_members, dtype=torch.int64)
         self.seen: list[tuple[float, float]] = []
 
     @torch.no_grad()
     def note(self, score: Tensor, epoch: float) -> bool:
-        """Keep what improved, and say whether patience has run out for all members; score has shape (K,)."""
+        """Keep what improved, and say whether patience has run out for all members; score has shape (K,).
+
+        A member whose own patience has run out is done, whatever happens while others go on: what is kept of it does
+        not depend on them.
+        """
         self.seen.append((epoch, float(score.mean())))
         before = torch.full_like(score, torch.inf) if self.best is None else self.best
         better = score < before * (1 - SMALLEST_GAIN)
+        if self.patience is not None:
+            better &= (self.stale < self.patience).to(better.device)
         self.best = torch.where(better, score, before)
         self.weights.copy_members(self.weights.flat.detach(), self.kept, better)
-        self.stale = 0 if bool(better.any()) else self.stale + 1
-        return self.patience is not None and self.stale >= self.patience
+        self.stale = torch.where(better.cpu(), 0, self.stale + 1)
+        return self.patience is not None and bool((self.stale >= self.patience).all())
 
     @torch.no_grad()
     def restore(self) -> None:

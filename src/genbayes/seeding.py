@@ -27,7 +27,7 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
     lends one draw as the seed, so that it advances as scikit-learn users expect.
 
     Example:
-        >>> as_generator(0).integers(10) == as_generator(0).integers(10)
+        >>> bool(as_generator(0).integers(10) == as_generator(0).integers(10))
         True
     """
     if isinstance(random_state, np.random.Generator):

@@ -82,9 +82,12 @@ def test_training_stops_before_it_learns_noise_by_heart() -> None:
     X, y = rng.uniform(size=(300, 4)), rng.standard_normal(300)
     model = QuantileSurrogate(n_members=2, random_state=0).fit(X, y)
     assert model.history_.epoch[-1] < 0.5 * model.settings_.training.n_epochs
-    # the law of pure noise: CRPS 1/sqrt(pi) = 0.564 for fresh rows; a network that had learnt by heart scores 0.8
+    # CRPS of the true law of pure noise is 1/sqrt(pi) = 0.564; that of one old response stated with certainty, which is
+    # what learning by heart comes to, is E|y - y'| = 2/sqrt(pi). Stay within a fifth of the way.
+    best, by_heart = 1 / np.sqrt(np.pi), 2 / np.sqrt(np.pi)
     fresh = rng.standard_normal(2_000)
-    assert model.predict_distribution(rng.uniform(size=(2_000, 4))).crps(fresh).mean() < 0.62
+    crps = model.predict_distribution(rng.uniform(size=(2_000, 4))).crps(fresh).mean()
+    assert crps < best + 0.2 * (by_heart - best)
 
 
 def test_what_the_user_sets_is_not_chosen(make, runs) -> None:

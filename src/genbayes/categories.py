@@ -41,7 +41,7 @@ class CategoryCoder:
             ('He', 'O2')
         """
         seen = _as_labels(values, name)
-        return cls(column, name, tuple(np.unique(seen).tolist()))
+        return cls(column, name, tuple(sorted(set(seen))))
 
     def encode(self, values: Any) -> FloatArray:
         """Codes of a column's values, (n,) -> (n,).
@@ -51,22 +51,22 @@ class CategoryCoder:
             array([1., 0.])
         """
         asked = _as_labels(values, self.name, text=isinstance(self.levels[0], str))
-        levels = np.asarray(self.levels)
-        code = np.minimum(np.searchsorted(levels, asked), len(levels) - 1)
-        unknown = levels[code] != asked
+        code_of = {level: code for code, level in enumerate(self.levels)}
+        codes = np.array([code_of.get(label, -1) for label in asked], dtype=np.float64)
+        unknown = codes < 0
         if unknown.any():
             listed = ", ".join(repr(level) for level in self.levels[:SHOWN_LEVELS])
             more = ", ..." if len(self.levels) > SHOWN_LEVELS else ""
-            first = asked[np.flatnonzero(unknown)[0]]
+            first = asked[int(np.flatnonzero(unknown)[0])]
             raise InvalidInput(
                 f"X[{self.name!r}] must hold categories seen in fit ({listed}{more}), "
-                f"got {first.item()!r} in {describe_rows(unknown)}"
+                f"got {first!r} in {describe_rows(unknown)}"
             )
-        return code.astype(np.float64)
+        return codes
 
 
-def _as_labels(values: Any, name: str, text: bool | None = None) -> np.ndarray[Any, np.dtype[Any]]:
-    """Categories as an array of text or of float64; a missing one is refused."""
+def _as_labels(values: Any, name: str, text: bool | None = None) -> list[Any]:
+    """Categories as a list of text or of numbers; a missing one is refused."""
     raw = np.asarray(values, dtype=object)
     missing = np.array([_is_missing(value) for value in raw])
     if missing.any():
@@ -74,9 +74,9 @@ def _as_labels(values: Any, name: str, text: bool | None = None) -> np.ndarray[A
     if text is None:
         text = any(isinstance(value, str) for value in raw)
     if text:
-        return np.array([str(value) for value in raw])
+        return [str(value) for value in raw]
     try:
-        return raw.astype(np.float64)
+        return [float(value) for value in raw]
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"X[{name!r}] must hold numbers as in fit, got {raw[0]!r}") from error
 

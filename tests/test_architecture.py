@@ -9,9 +9,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "genbayes"
 LAYER = {
     "errors": 1, "arrays": 1,
     "validation": 2, "seeding": 2, "categories": 2, "scaling": 2, "writing": 2, "metrics": 2, "plotting": 2,
-    "persistence": 3, "data": 3, "training": 3, "distribution": 3,
-    "features": 4, "network": 4,
-    "surrogate": 5,
+    "persistence": 3, "data": 3, "training": 3, "distribution": 3, "gp": 3,
+    "features": 4, "network": 4, "tabular": 4,
+    "surrogate": 5, "baselines": 5,
     "analysis": 9, "loading": 9,
     "reports": 10,
     "benchmarks": 11,

@@ -10,30 +10,29 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
-from genbayes.arrays import BoolArray, FloatArray
+from genbayes.arrays import FloatArray
 from genbayes.data.dataset import Dataset
-from genbayes.distribution import Normal, Predictor, QuantileFunction
+from genbayes.distribution import Normal, QuantileFunction
 from genbayes.errors import InvalidInput
 from genbayes.features import FeatureMap, Identity, measure_bimodality
 from genbayes.network import DEFAULT, QUANTILE_DOMINANT, LossWeights
-from genbayes.persistence import Savable, State
-from genbayes.scaling import Bounds, InputScaler, ResponseScaler, check_within
+from genbayes.persistence import State
+from genbayes.scaling import Bounds
 from genbayes.seeding import RandomState, as_generator
-from genbayes.surrogate.coverage import InputCoverage
 from genbayes.surrogate.ensemble import law_of_mean, law_of_run, member_laws
-from genbayes.surrogate.inputs import as_table, check_fit_data, check_predict_data, learn_categories, require_variation
-from genbayes.surrogate.options import RecipeOptions, ScaledRuns
+from genbayes.surrogate.options import RecipeOptions
 from genbayes.surrogate.recipes import train
 from genbayes.surrogate.state import restore_fitted, state_of_fitted
+from genbayes.tabular import TabularRegressor
 from genbayes.validation import check_choice, check_count, check_finite, check_nonnegative
 
 __all__ = ["QuantileSurrogate"]
 
 
-class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
+class QuantileSurrogate(TabularRegressor):
     """Generative Bayesian Computation: an implicit quantile network as a surrogate of a simulator.
 
     Learns the conditional quantile function Q_tau(Y | x) from runs (x, y), paper sections 3.2 to 3.5.
@@ -134,24 +133,17 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
         """
         options = self._check_settings()
         rng = as_generator(self.random_state)
-        data = self._take_data(X, y, sample_weight, options.bounds)
+        data = self._take_runs(X, y, sample_weight, options.bounds)
         self.weights_ = self._choose_weights(data)
         self.features_ = _as_maps(self.features)
         rng_features, rng_cover, rng_training = rng.spawn(3)
         Z = data.X
         for feature_map, child in zip(self.features_, rng_features.spawn(len(self.features_)), strict=True):
             Z = _checked_features(feature_map.fit_transform(Dataset(Z, data.y, data.weight), child), Z, feature_map)
-        levels = tuple((coder.column, len(coder.levels)) for coder in self.coders_)
-        self.input_scaler_ = InputScaler.learn(Z, data.weight, levels)
-        self.response_scaler_ = ResponseScaler.learn(data.y, data.weight, options.bounds)
-        scaled = self.input_scaler_.transform(Z)
-        self.coverage_ = InputCoverage.learn(scaled, rng_cover)
-        z = self.response_scaler_.transform(data.y)
-        runs = ScaledRuns(scaled, z, data.weight, self.input_scaler_.blocks, self.weights_)
-        trained = train(runs, options, rng_training)
+        runs = self._learn_scales(Dataset(Z, data.y, data.weight), rng_cover, options.bounds)
+        trained = train(runs, self.weights_, options, rng_training)
         self.network_, self.history_, self.settings_ = trained.network, trained.history, trained.settings
         self.spread_, self.relevance_ = trained.spread, trained.relevance
-        self.n_rows_, self.fingerprint_ = len(data), data.fingerprint()
         return self
 
     def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run") -> QuantileFunction | Normal:
@@ -172,11 +164,6 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
         if len(members) == 1:
             raise InvalidInput("n_members must be at least 2 for of='mean', got 1; fit again with n_members=5")
         return law_of_mean(members)
-
-    def extrapolates(self, X: Any) -> BoolArray:
-        """Whether each row of X lies far from every training input, (n, d) -> (n,)."""
-        scaled = self._scaled(X)
-        return self.coverage_.is_far(scaled)
 
     def summary(self) -> dict[str, str]:
         """What was fitted and how, in words, for reports."""
@@ -231,18 +218,6 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
             **counts,
         )
 
-    def _take_data(self, X: Any, y: Any, sample_weight: Any, bounds: Bounds) -> Dataset:
-        X = as_table(X)
-        self.coders_ = learn_categories(X, self.categorical)
-        X, y = check_fit_data(self, X, y, self.coders_)
-        check_within(y, bounds)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        data = Dataset.merged(X, y, weight)
-        require_variation(data.y, len(y))
-        return data
-
     def _choose_weights(self, data: Dataset) -> LossWeights:
         named = {"default": DEFAULT, "quantile-dominant": QUANTILE_DOMINANT}
         self.bimodality_ = measure_bimodality(data.y, data.weight)
@@ -264,12 +239,10 @@ class QuantileSurrogate(RegressorMixin, BaseEstimator, Predictor, Savable):
             )
         return LossWeights(*values.tolist())
 
-    def _scaled(self, X: Any) -> FloatArray:
-        check_is_fitted(self, "network_")
-        Z = check_predict_data(self, X, self.coders_)
+    def _features(self, X: FloatArray) -> FloatArray:
         for feature_map in self.features_:
-            Z = _checked_features(feature_map.transform(Z), Z, feature_map)
-        return self.input_scaler_.transform(Z)
+            X = _checked_features(feature_map.transform(X), X, feature_map)
+        return X
 
 
 def _as_maps(features: FeatureMap | Sequence[FeatureMap] | None) -> list[FeatureMap]:

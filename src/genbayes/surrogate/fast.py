@@ -23,10 +23,11 @@ import torch
 from torch import Tensor
 
 from genbayes.arrays import FloatArray
-from genbayes.network import IQNSettings, NetworkShape, PriorIQN, Rows, fit_iqn, held_out_crps
-from genbayes.surrogate.options import RecipeOptions, ScaledRuns, Trained, choose_device
+from genbayes.network import IQNSettings, LossWeights, NetworkShape, PriorIQN, Rows, fit_iqn, held_out_crps
+from genbayes.surrogate.options import RecipeOptions, Trained, as_tensors, choose_device
 from genbayes.surrogate.relevance import dim_inert_inputs, measure_relevance
 from genbayes.surrogate.spread import choose_spread
+from genbayes.tabular import ScaledRuns
 from genbayes.training import History, TrainingSettings, show_progress
 
 __all__ = ["train_fast"]
@@ -53,13 +54,13 @@ PATIENCE = 8
 MOST_ONE_HOT = 12  # a category with more levels is embedded
 
 
-def train_fast(runs: ScaledRuns, options: RecipeOptions, rng: np.random.Generator) -> Trained:
+def train_fast(runs: ScaledRuns, weights: LossWeights, options: RecipeOptions, rng: np.random.Generator) -> Trained:
     """Train by the recipe "fast"; what the user has set is not chosen."""
     started = time.perf_counter()
-    rows = runs.tensors(choose_device(options.device))
+    rows = as_tensors(runs, choose_device(options.device))
     # one stream for each purpose, so that member j does not depend on the number of members
     rng_pilot, rng_folds, rng_members = rng.spawn(3)
-    settings = default_settings(runs, options)
+    settings = default_settings(runs, weights, options)
     n_members = settings.shape.n_members
     aside = folds(len(rows), max(n_members, N_TRIAL), rng_folds).to(rows.Z.device)
     seeds = [int(child.integers(2**63 - 1)) for child in rng_members.spawn(len(aside))]
@@ -148,7 +149,7 @@ def possible_plans(
     return plans
 
 
-def default_settings(runs: ScaledRuns, options: RecipeOptions) -> IQNSettings:
+def default_settings(runs: ScaledRuns, weights: LossWeights, options: RecipeOptions) -> IQNSettings:
     """Sizes and training settings for these runs."""
     n = len(runs)
     shape = NetworkShape(
@@ -173,7 +174,7 @@ def default_settings(runs: ScaledRuns, options: RecipeOptions) -> IQNSettings:
         patience=PATIENCE,
     )
     dropout = DROPOUT if options.dropout is None else options.dropout
-    return IQNSettings(shape, runs.loss_weights, training, N_TAU, dropout, options.prior_scale)
+    return IQNSettings(shape, weights, training, N_TAU, dropout, options.prior_scale)
 
 
 def default_batch(n: int) -> int:

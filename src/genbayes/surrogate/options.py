@@ -8,11 +8,12 @@ import torch
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
-from genbayes.network import IQNSettings, LossWeights, PriorIQN, Rows
+from genbayes.network import IQNSettings, PriorIQN, Rows
 from genbayes.scaling import Bounds
+from genbayes.tabular import ScaledRuns
 from genbayes.training import History
 
-__all__ = ["RecipeOptions", "ScaledRuns", "Trained", "choose_device"]
+__all__ = ["RecipeOptions", "Trained", "as_tensors", "choose_device"]
 
 
 @dataclass(frozen=True)
@@ -33,36 +34,6 @@ class RecipeOptions:
     device: str
     verbose: bool
     bounds: Bounds
-
-
-@dataclass(frozen=True)
-class ScaledRuns:
-    """Runs on the network's scale.
-
-    Attributes:
-        Z: Inputs, shape (n, p).
-        y: Responses, shape (n,).
-        weight: Positive weights, shape (n,).
-        blocks: One-hot blocks (start, stop) among the columns of Z.
-        loss_weights: Weights of the three loss terms.
-    """
-
-    Z: FloatArray
-    y: FloatArray
-    weight: FloatArray
-    blocks: tuple[tuple[int, int], ...]
-    loss_weights: LossWeights
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def tensors(self, device: torch.device) -> Rows:
-        """The runs as single-precision tensors, weights scaled to mean 1."""
-        weight = self.weight / self.weight.mean()
-        Z, y, w = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in (self.Z, self.y, weight))
-        if not bool(torch.isfinite(y).all() and torch.isfinite(Z).all()):
-            raise InvalidInput("X and y must fit single precision after scaling, got larger values; look for outliers")
-        return Rows(Z, y, w)
 
 
 @dataclass(frozen=True)
@@ -89,3 +60,12 @@ def choose_device(name: str) -> torch.device:
     if name == "cuda" and not torch.cuda.is_available():
         raise InvalidInput("device must be available, got 'cuda' on a machine without it; use device='auto'")
     return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def as_tensors(runs: ScaledRuns, device: torch.device) -> Rows:
+    """The runs as single-precision tensors, weights scaled to mean 1."""
+    weight = runs.weight / runs.weight.mean()
+    Z, y, w = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in (runs.Z, runs.y, weight))
+    if not bool(torch.isfinite(y).all() and torch.isfinite(Z).all()):
+        raise InvalidInput("X and y must fit single precision after scaling, got larger values; look for outliers")
+    return Rows(Z, y, w)

@@ -9,21 +9,23 @@ from __future__ import annotations
 import numpy as np
 
 from genbayes.errors import InvalidInput
-from genbayes.network import IQNSettings, NetworkShape, fit_iqn
+from genbayes.network import IQNSettings, LossWeights, NetworkShape, fit_iqn
 from genbayes.seeding import torch_generator
 from genbayes.surrogate.fast import train_fast
-from genbayes.surrogate.options import RecipeOptions, ScaledRuns, Trained, choose_device
+from genbayes.surrogate.options import RecipeOptions, Trained, as_tensors, choose_device
+from genbayes.tabular import ScaledRuns
 from genbayes.training import TrainingSettings, show_progress
 
 __all__ = ["train"]
 
 
-def train(runs: ScaledRuns, options: RecipeOptions, rng: np.random.Generator) -> Trained:
-    """Train by the recipe that the options name."""
-    return train_paper(runs, options, rng) if options.recipe == "paper" else train_fast(runs, options, rng)
+def train(runs: ScaledRuns, weights: LossWeights, options: RecipeOptions, rng: np.random.Generator) -> Trained:
+    """Train with these loss weights by the recipe that the options name."""
+    recipe = train_paper if options.recipe == "paper" else train_fast
+    return recipe(runs, weights, options, rng)
 
 
-def train_paper(runs: ScaledRuns, options: RecipeOptions, rng: np.random.Generator) -> Trained:
+def train_paper(runs: ScaledRuns, weights: LossWeights, options: RecipeOptions, rng: np.random.Generator) -> Trained:
     """The paper to the letter, unless the user says otherwise; the bias of its loss is left as it is."""
     if options.batch_size is not None:
         raise InvalidInput(f"batch_size must be None with recipe='paper', got {options.batch_size}; use recipe='fast'")
@@ -41,10 +43,8 @@ def train_paper(runs: ScaledRuns, options: RecipeOptions, rng: np.random.Generat
         learning_rate=options.learning_rate or 1e-3,
         weight_decay=options.weight_decay,
     )
-    settings = IQNSettings(
-        shape, runs.loss_weights, training, dropout=options.dropout or 0.0, prior_scale=options.prior_scale
-    )
+    settings = IQNSettings(shape, weights, training, dropout=options.dropout or 0.0, prior_scale=options.prior_scale)
     generators = [torch_generator(child) for child in rng.spawn(n_members)]
     with show_progress("fitting", options.verbose) as report:
-        network, history = fit_iqn(runs.tensors(choose_device(options.device)), settings, generators, report=report)
+        network, history = fit_iqn(as_tensors(runs, choose_device(options.device)), settings, generators, report=report)
     return Trained(network, settings, history, spread=1.0, relevance=np.ones(runs.Z.shape[1]))

@@ -9,14 +9,12 @@ import numpy as np
 import torch
 from sklearn.base import clone
 
-from genbayes.categories import CategoryCoder
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.features import Bimodality, FeatureMap, Identity
 from genbayes.features.regimes import TwoGaussians
 from genbayes.network import IQNSettings, LossWeights, NetworkShape, PriorIQN
 from genbayes.persistence import State
-from genbayes.scaling import InputScaler, ResponseScaler
-from genbayes.surrogate.coverage import InputCoverage
+from genbayes.tabular.state import known_parameters, restore_table, state_of_table
 from genbayes.training import History, TrainingSettings
 
 if TYPE_CHECKING:
@@ -32,29 +30,19 @@ S = TypeVar("S", bound="QuantileSurrogate")
 
 def state_of_fitted(model: QuantileSurrogate) -> State:
     """The state of a fitted surrogate: settings, scalers, columns, data fingerprint, network."""
-    settings = asdict(model.settings_)
+    table = state_of_table(model)
     values: dict[str, Any] = {
-        "parameters": _plain_parameters(model),
-        "n_features_in": model.n_features_in_,
-        "feature_names_in": [str(name) for name in getattr(model, "feature_names_in_", [])],
-        "categories": [[c.column, c.name, list(c.levels)] for c in model.coders_],
+        **table.values,
         "weights": asdict(model.weights_),
         "bimodality": [model.bimodality_.bic_gain, model.bimodality_.valley],
-        "settings": settings,
-        "numeric": list(model.input_scaler_.numeric),
-        "categorical": [list(pair) for pair in model.input_scaler_.categorical],
-        "response_scaler": asdict(model.response_scaler_),
-        "radius": model.coverage_.radius,
+        "settings": asdict(model.settings_),
         "spread": model.spread_,
-        "n_rows": model.n_rows_,
-        "data_sha256": model.fingerprint_,
         "seconds": model.history_.seconds,
         "n_threads": model.history_.n_threads,
         "n_maps": len(model.features_),
     }
     arrays = {f"network.{name}": tensor.detach().cpu().numpy() for name, tensor in model.network_.state_dict().items()}
-    arrays |= {"center": model.input_scaler_.center, "scale": model.input_scaler_.scale}
-    arrays |= {"coverage": model.coverage_.inputs.astype(np.float32), "relevance": model.relevance_}
+    arrays |= {**table.arrays, "relevance": model.relevance_}
     arrays |= {f"history.{name}": getattr(model.history_, name) for name in HISTORY_CURVES}
     mixture = model.bimodality_.mixture
     arrays |= {"mixture": np.stack([mixture.share, mixture.mean, mixture.sd])}
@@ -68,14 +56,8 @@ def state_of_fitted(model: QuantileSurrogate) -> State:
 
 def restore_fitted(cls: type[S], state: State) -> S:
     """The fitted surrogate that a state describes; every part is checked against the others."""
-    model = cls(**_known_parameters(cls, state.value("parameters")))
-    model.n_features_in_ = int(state.value("n_features_in"))
-    names = state.value("feature_names_in")
-    if names:
-        model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
-    model.coders_ = tuple(
-        CategoryCoder(int(j), str(name), tuple(levels)) for j, name, levels in state.value("categories")
-    )
+    model = cls(**known_parameters(cls, state.value("parameters")))
+    restore_table(model, state)
     model.weights_ = LossWeights(**state.value("weights"))
     bic_gain, valley = state.value("bimodality")
     share, mean, sd = state.array("mixture", (3, 2))
@@ -84,37 +66,13 @@ def restore_fitted(cls: type[S], state: State) -> S:
     model.features_ = [_feature_map(state.nested(f"map{i}")) for i in range(int(state.value("n_maps")))]
     if any(not isinstance(each, Identity) for each in model.features_):
         model.features = [clone(each) for each in model.features_]
-    _restore_scalers(model, state)
     model.network_ = _network(model.settings_, state, model.input_scaler_.n_outputs)
     epoch, loss, held_out_epoch, held_out_crps = (state.array(f"history.{name}", (None,)) for name in HISTORY_CURVES)
     seconds, n_threads = float(state.value("seconds")), int(state.value("n_threads"))
     model.history_ = History(epoch, loss, held_out_epoch, held_out_crps, seconds, n_threads)
     model.spread_ = float(state.value("spread"))
     model.relevance_ = state.array("relevance", (model.input_scaler_.n_outputs,))
-    model.n_rows_, model.fingerprint_ = int(state.value("n_rows")), str(state.value("data_sha256"))
     return model
-
-
-def _plain_parameters(model: QuantileSurrogate) -> dict[str, Any]:
-    """Constructor arguments that JSON can hold; maps are kept as parts, a generator cannot be kept."""
-    plain = {name: value for name, value in model.get_params(deep=False).items() if name != "features"}
-    for name, value in plain.items():
-        if isinstance(value, (np.generic, np.ndarray)):
-            plain[name] = value.tolist()
-        elif isinstance(value, tuple):
-            plain[name] = list(value)
-    if not isinstance(plain["random_state"], (int, type(None))):
-        plain["random_state"] = None
-    return plain
-
-
-def _known_parameters(cls: type[S], parameters: dict[str, Any]) -> dict[str, Any]:
-    unknown = sorted(set(parameters) - set(cls._get_param_names()))
-    if unknown:
-        raise UnreadableFile(f"the model file must hold known settings, got {unknown}; load it with a newer genbayes")
-    return {
-        name: tuple(value) if name == "y_bounds" and value is not None else value for name, value in parameters.items()
-    }
 
 
 def _settings(values: dict[str, Any]) -> IQNSettings:
@@ -122,18 +80,6 @@ def _settings(values: dict[str, Any]) -> IQNSettings:
     shape["blocks"] = tuple(tuple(block) for block in shape["blocks"])
     parts = {"shape": NetworkShape(**shape), "weights": LossWeights(**values["weights"])}
     return IQNSettings(**{**values, **parts, "training": TrainingSettings(**values["training"])})
-
-
-def _restore_scalers(model: QuantileSurrogate, state: State) -> None:
-    numeric = tuple(int(j) for j in state.value("numeric"))
-    coded = tuple((int(j), int(size)) for j, size in state.value("categorical"))
-    center, scale = (state.array(name, (len(numeric),)) for name in ("center", "scale"))
-    model.input_scaler_ = InputScaler(center, scale, numeric, coded)
-    response = dict(state.value("response_scaler"))
-    response["bounds"] = tuple(response["bounds"])
-    model.response_scaler_ = ResponseScaler(**response)
-    inputs = state.array("coverage", (None, model.input_scaler_.n_outputs)).astype(np.float64)
-    model.coverage_ = InputCoverage(inputs, float(state.value("radius")))
 
 
 def _network(settings: IQNSettings, state: State, n_inputs: int) -> PriorIQN:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from genbayes.surrogate.coverage import N_KEPT, InputCoverage
+from genbayes.tabular.coverage import N_KEPT, InputCoverage
 
 
 def test_training_inputs_are_hardly_ever_far() -> None:

@@ -16,7 +16,7 @@ demo: $(READY)  ## fit the bundled motorcycle data and write a report
 	$(BIN)/genbayes demo --report demo-report.html
 
 test: check  ## everything but the slow statistical suites
-	$(BIN)/python -m pytest -n auto --dist loadscope
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadscope  # workers share the cores
 
 test-slow: $(READY)  ## the statistical suites, minutes to an hour
 	$(BIN)/python -m pytest -m slow

@@ -1,0 +1,211 @@
+"""What every model that learns from a table of runs must do; a new model adds one subclass and inherits all of it."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from genbayes import InvalidInput, QuantileSurrogate, load
+from genbayes.errors import UnreadableFile
+from genbayes.persistence import State, read_state, write_state
+
+TAU = np.array([0.001, 0.05, 0.3, 0.5, 0.7, 0.95, 0.999])
+
+
+def draw_runs(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 2))
+    return X, 3 * X[:, 0] + 10 + 0.3 * rng.standard_normal(n)
+
+
+def sklearn_cases() -> list[Any]:
+    return [
+        pytest.param(model, check, id=f"{type(model).__name__}-{getattr(check, 'func', check).__name__}")
+        for contract in SurrogateContract.__subclasses__()
+        for model, check in estimator_checks_generator(contract.model(**contract.in_checks))
+    ]
+
+
+class SurrogateContract:
+    model: ClassVar[type]
+    small: ClassVar[dict[str, Any]] = {}  # settings that make a fit take a fraction of a second
+    in_checks: ClassVar[dict[str, Any]] = {}  # settings for scikit-learn's checks, which want some accuracy
+    knows_mean: ClassVar[bool] = True
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def runs(cls):
+        return draw_runs()
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def fitted(cls, runs):
+        return cls.make().fit(*runs)
+
+    @classmethod
+    def make(cls, **settings: Any) -> Any:
+        return cls.model(**{**cls.small, "random_state": 0, **settings})
+
+    def test_answers_have_the_promised_shapes(self, fitted, runs) -> None:
+        X = runs[0][:7]
+        assert fitted.predict(X).shape == (7,)
+        assert [part.shape for part in fitted.predict(X, return_std=True)] == [(7,), (7,)]
+        assert fitted.predict_quantiles(X, 0.5).shape == (7,)
+        assert fitted.predict_quantiles(X, TAU).shape == (7, len(TAU))
+        assert [part.shape for part in fitted.predict_interval(X, level=0.9)] == [(7,), (7,)]
+        assert fitted.sample_y(X, n_samples=5, random_state=0).shape == (7, 5)
+        assert fitted.extrapolates(X).dtype == bool
+        assert len(fitted.predict_distribution(X)) == 7
+
+    def test_it_learns_a_straight_line_and_its_noise(self) -> None:
+        X, y = draw_runs(300, seed=1)
+        X_new, y_new = draw_runs(400, seed=2)
+        law = self.make().fit(X, y).predict_distribution(X_new)
+        assert np.corrcoef(law.mean(), y_new)[0, 1] > 0.8
+        lower, upper = law.interval(0.9)
+        assert 0.6 < np.mean((lower <= y_new) & (y_new <= upper)) < 0.995
+
+    def test_quantiles_are_in_order_and_finite(self, fitted) -> None:
+        X = np.random.default_rng(3).uniform(-3, 3, (50, 2))
+        q = fitted.predict_quantiles(X, TAU)
+        assert np.isfinite(q).all()
+        assert (np.diff(q, axis=1) >= 0).all()
+
+    def test_a_row_s_answer_does_not_depend_on_other_rows(self, fitted, runs) -> None:
+        together = fitted.predict_quantiles(runs[0], TAU)
+        alone = np.vstack([fitted.predict_quantiles(row[None], TAU) for row in runs[0][:5]])
+        np.testing.assert_allclose(alone, together[:5], rtol=1e-9, atol=1e-9)
+
+    def test_mean_sd_and_quantiles_read_one_law(self, fitted, runs) -> None:
+        law = fitted.predict_distribution(runs[0][:5])
+        mean, sd = fitted.predict(runs[0][:5], return_std=True)
+        np.testing.assert_allclose(mean, law.mean())
+        np.testing.assert_allclose(sd, law.std())
+        np.testing.assert_allclose(law.cdf(law.ppf(np.full(1, 0.3))), np.full((5, 1), 0.3), atol=0.05)
+
+    def test_the_law_of_the_mean_is_narrower_than_that_of_a_run(self, fitted, runs) -> None:
+        if not self.knows_mean:
+            with pytest.raises(InvalidInput, match=f"of must be 'run' for {self.model.__name__}, got 'mean'"):
+                fitted.predict_distribution(runs[0], of="mean")
+            return
+        narrow, wide = (fitted.predict_distribution(runs[0], of=of).std() for of in ("mean", "run"))
+        assert (narrow < wide).mean() > 0.95
+
+    def test_what_to_predict_is_checked(self, fitted, runs) -> None:
+        with pytest.raises(InvalidInput, match="of must be one of 'run', 'mean', got 'median'"):
+            fitted.predict_distribution(runs[0], of="median")
+
+    def test_a_seed_gives_the_same_model_again(self, fitted, runs) -> None:
+        np.testing.assert_array_equal(self.make().fit(*runs).predict(runs[0]), fitted.predict(runs[0]))
+
+    def test_the_global_random_state_is_neither_used_nor_changed(self, runs) -> None:
+        before = np.random.get_state()[1].copy()  # noqa: NPY002
+        self.make().fit(*runs)
+        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+    def test_the_data_are_left_as_they_were(self, runs) -> None:
+        X, y = runs[0].copy(), runs[1].copy()
+        self.make().fit(X, y).predict(X)
+        np.testing.assert_array_equal(X, runs[0])
+        np.testing.assert_array_equal(y, runs[1])
+
+    def test_units_do_not_matter(self, fitted, runs) -> None:
+        X, y = runs
+        unit = np.array([1e-6, 1e6])
+        far = self.make().fit(X * unit, 1e-9 * y).predict(X * unit)
+        np.testing.assert_allclose(1e9 * far, fitted.predict(X), rtol=0.02)
+
+    def test_a_weight_equals_repeating_the_row(self, runs) -> None:
+        X, y = runs
+        weight = np.tile([1.0, 2.0, 3.0], 20)
+        weighted = self.make().fit(X, y, sample_weight=weight).predict(X)
+        repeated = self.make().fit(np.repeat(X, weight.astype(int), axis=0), np.repeat(y, weight.astype(int)))
+        np.testing.assert_allclose(weighted, repeated.predict(X), rtol=1e-6)
+
+    def test_a_saved_model_answers_the_same_to_the_bit(self, fitted, runs, tmp_path: Path) -> None:
+        again = load(fitted.save(tmp_path / "model.gb"))
+        assert type(again) is self.model
+        np.testing.assert_array_equal(again.predict_quantiles(runs[0], TAU), fitted.predict_quantiles(runs[0], TAU))
+        np.testing.assert_array_equal(again.extrapolates(3 * runs[0]), fitted.extrapolates(3 * runs[0]))
+        assert again.summary() == fitted.summary()
+        assert again.get_params() == fitted.get_params()
+
+    def test_a_file_without_its_arrays_is_refused(self, fitted, tmp_path: Path) -> None:
+        state = read_state(fitted.save(tmp_path / "model.gb"))
+        write_state(tmp_path / "bare.gb", State(state.kind, state.values, {}))
+        with pytest.raises(UnreadableFile, match="the model file must hold the array"):
+            load(tmp_path / "bare.gb")
+
+    def test_frames_with_categories_are_learnt_remembered_and_saved(self, tmp_path: Path) -> None:
+        rng = np.random.default_rng(5)
+        X = pd.DataFrame({"size": rng.uniform(size=80), "gas": rng.choice(["He", "O2"], 80)})
+        y = X["size"] + 4 * (X["gas"] == "He") + 0.1 * rng.standard_normal(80)
+        model = self.make(categorical=["gas"]).fit(X, y)
+        helium, oxygen = (model.predict(X.assign(gas=gas)).mean() for gas in ("He", "O2"))
+        assert helium > oxygen
+        np.testing.assert_array_equal(load(model.save(tmp_path / "m.gb")).predict(X), model.predict(X))
+        with pytest.raises(InvalidInput, match="gas"):
+            model.predict(X.assign(gas="Xe"))
+        with pytest.raises(InvalidInput, match="got text in 'gas'; name them in categorical="):
+            self.make().fit(X, y)
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf])
+    def test_missing_numbers_are_named_by_row(self, fitted, runs, bad: float) -> None:
+        X, y = runs[0].copy(), runs[1].copy()
+        X[3, 1] = bad
+        with pytest.raises(InvalidInput, match=r"Input X contains \w+ in 1 of 60 rows \(row 3\)"):
+            self.make().fit(X, y)
+        with pytest.raises(InvalidInput, match=r"Input X contains \w+ in 1 of 60 rows \(row 3\)"):
+            fitted.predict(X)
+        y[4] = bad
+        with pytest.raises(InvalidInput, match=r"Input y contains .* It is in 1 of 60 rows \(row 4\)"):
+            self.make().fit(runs[0], y)
+
+    def test_a_constant_response_is_refused(self, runs) -> None:
+        with pytest.raises(InvalidInput, match=r"y must vary, got the constant 2.5 in all 60 rows"):
+            self.make().fit(runs[0], np.full(60, 2.5))
+
+    def test_a_bad_seed_is_refused(self, runs) -> None:
+        with pytest.raises(InvalidInput, match="random_state must be None, a whole number"):
+            self.make(random_state=-1).fit(*runs)
+
+    def test_an_unfitted_model_says_so(self, runs) -> None:
+        with pytest.raises(Exception, match="is not fitted yet"):
+            self.make().predict(runs[0])
+        with pytest.raises(Exception, match="is not fitted yet"):
+            self.make().save("nowhere.gb")
+
+    def test_a_clone_has_the_settings_and_not_the_fit(self, fitted) -> None:
+        copy = clone(fitted)
+        assert copy.get_params() == fitted.get_params()
+        assert not hasattr(copy, "n_rows_")
+
+    def test_inputs_without_effect_and_constant_inputs_are_harmless(self) -> None:
+        X, y = draw_runs(80, seed=4)
+        padded = np.column_stack([X, np.full(80, 7.0), np.zeros(80)])
+        assert np.corrcoef(self.make().fit(padded, y).predict(padded), y)[0, 1] > 0.8
+
+    def test_the_smallest_table_is_learnt(self) -> None:
+        X, y = draw_runs(10, seed=6)
+        assert np.isfinite(self.make().fit(X, y).predict_quantiles(X, TAU)).all()
+
+    def test_the_summary_is_words(self, fitted) -> None:
+        summary = fitted.summary()
+        assert summary["distinct runs"] == "60"
+        assert all(isinstance(part, str) and part for item in summary.items() for part in item)
+
+
+class TestQuantileSurrogate(SurrogateContract):
+    model = QuantileSurrogate
+    small: ClassVar = {"n_epochs": 120, "n_hidden": 16, "n_members": 2, "n_layers": 1, "dropout": 0.0, "device": "cpu"}
+    in_checks: ClassVar = {"n_epochs": 150, "n_hidden": 16, "n_members": 2, "dropout": 0.0, "random_state": 0}
+
+
+@pytest.mark.parametrize(("estimator", "check"), sklearn_cases())
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_scikit_learn_check(estimator, check) -> None:
+    check(estimator)

@@ -8,40 +8,59 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from genbayes.arrays import FloatArray
-from genbayes.distribution import Normal, QuantileFunction, pool_quantile_functions
+from genbayes.distribution import Normal, QuantileFunction
 from genbayes.network import PriorIQN
 from genbayes.scaling import ResponseScaler
+from genbayes.surrogate.pooling import pool_members
 from genbayes.surrogate.spread import stretch
 
-__all__ = ["GRID", "law_of_mean", "law_of_run", "member_laws"]
+__all__ = ["GRID", "law_of_mean", "law_of_run", "member_quantiles"]
 
-# Levels at which the network defines the law: every percent, and a few in the tails. Between them the quantile
-# function is linear, beyond them its tails are exponential, so a quantile never depends on what else was asked.
-TAIL_LEVELS = (0.001, 0.0025, 0.005)
-GRID: FloatArray = np.concatenate([TAIL_LEVELS, np.arange(1, 100) / 100, 1 - np.array(TAIL_LEVELS[::-1])])
+# Levels at which the network defines the law. The fastest cosine of its embedding of tau, cos(31 pi tau), has a half
+# wave of 1/31, so steps of 1/40 miss nothing; beyond the last of them, where quantiles bend, there are a few more.
+# Between the levels the law is linear, beyond them its tails are exponential, so a quantile never depends on what else
+# was asked.
+TAIL_LEVELS = (0.001, 0.0025, 0.005, 0.01, 0.0175)
+N_TAIL = len(TAIL_LEVELS)
+GRID: FloatArray = np.concatenate([TAIL_LEVELS, np.arange(1, 40) / 40, 1 - np.array(TAIL_LEVELS[::-1])])
 
 
-def member_laws(
-    network: PriorIQN, Z: FloatArray, scaler: ResponseScaler, spread: float = 1.0
-) -> list[QuantileFunction]:
-    """The law of a new run according to each member, for scaled inputs Z, shape (n, p)."""
+def member_quantiles(network: PriorIQN, Z: FloatArray, spread: float = 1.0) -> Tensor:
+    """Each member's quantiles of the scaled response at the levels of `GRID`, in order, (n, p) -> (K, n, m)."""
     device = next(network.parameters()).device
     inputs = torch.as_tensor(Z, dtype=torch.float32, device=device)
     tau = torch.as_tensor(GRID, dtype=torch.float32, device=device)
-    q = network.quantiles(inputs, tau).cpu().numpy()
-    if spread != 1:
-        q = stretch(q, spread)
-    return [QuantileFunction(GRID, scaler.inverse(member.astype(np.float64)), support=scaler.bounds) for member in q]
+    return stretch(put_in_order(network.quantiles(inputs, tau)), spread)
 
 
-def law_of_run(members: list[QuantileFunction]) -> QuantileFunction:
-    """The ensemble's law of a new run: the mixture of the members."""
-    return members[0] if len(members) == 1 else pool_quantile_functions(members)
+def put_in_order(q: Tensor) -> Tensor:
+    """Quantiles at the levels of `GRID` without crossings, (..., m) -> (..., m).
+
+    Those at the equally spaced levels are sorted, which brings them no further from the true ones (rearrangement;
+    Chernozhukov, Fernandez-Val & Galichon 2010). Those of the tails may not lie further in than their inner neighbour.
+
+    Example:
+        >>> q = torch.arange(49.0)
+        >>> q[[3, 10, 20]] = torch.tensor([6.0, 20.0, 10.0])
+        >>> put_in_order(q)[[3, 4, 10, 20]]
+        tensor([ 4.,  4., 10., 20.])
+    """
+    inner = q[..., N_TAIL:-N_TAIL].sort(dim=-1).values
+    lower = torch.cat([inner[..., :1], q[..., :N_TAIL].flip(-1)], dim=-1).cummin(-1).values.flip(-1)
+    upper = torch.cat([inner[..., -1:], q[..., -N_TAIL:]], dim=-1).cummax(-1).values
+    return torch.cat([lower, inner[..., 1:-1], upper], dim=-1)
 
 
-def law_of_mean(members: list[QuantileFunction]) -> Normal:
+def law_of_run(q: Tensor, scaler: ResponseScaler) -> QuantileFunction:
+    """The ensemble's law of a new run, the mixture of its members' quantiles q, shape (K, n, m)."""
+    pooled = q[0].double() if len(q) == 1 else pool_members(q, torch.as_tensor(GRID, device=q.device))
+    return QuantileFunction(GRID, scaler.inverse(pooled.cpu().numpy()), support=scaler.bounds)
+
+
+def law_of_mean(q: Tensor, scaler: ResponseScaler) -> Normal:
     """What the ensemble knows of E[y | x]: a Gaussian with mean and standard deviation of the members' means."""
-    means = np.stack([member.mean() for member in members])
+    means = np.stack([law_of_run(member.unsqueeze(0), scaler).mean() for member in q])
     return Normal(loc=means.mean(axis=0), scale=means.std(axis=0, ddof=1))

@@ -22,7 +22,7 @@ from genbayes.network import DEFAULT, QUANTILE_DOMINANT, LossWeights
 from genbayes.persistence import State
 from genbayes.scaling import Bounds
 from genbayes.seeding import RandomState, as_generator
-from genbayes.surrogate.ensemble import law_of_mean, law_of_run, member_laws
+from genbayes.surrogate.ensemble import law_of_mean, law_of_run, member_quantiles
 from genbayes.surrogate.options import RecipeOptions
 from genbayes.surrogate.recipes import train
 from genbayes.surrogate.state import restore_fitted, state_of_fitted
@@ -158,12 +158,12 @@ class QuantileSurrogate(TabularRegressor):
         """
         check_choice(of, "of", ["run", "mean"])
         check_is_fitted(self, "network_")
-        members = member_laws(self.network_, self._scaled(X), self.response_scaler_, self.spread_)
+        q = member_quantiles(self.network_, self._scaled(X), self.spread_)
         if of == "run":
-            return law_of_run(members)
-        if len(members) == 1:
+            return law_of_run(q, self.response_scaler_)
+        if len(q) == 1:
             raise InvalidInput("n_members must be at least 2 for of='mean', got 1; fit again with n_members=5")
-        return law_of_mean(members)
+        return law_of_mean(q, self.response_scaler_)
 
     def summary(self) -> dict[str, str]:
         """What was fitted and how, in words, for reports."""

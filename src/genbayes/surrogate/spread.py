@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genbayes.arrays import FloatArray
 from genbayes.network import PriorIQN, Rows, held_out_quantiles
 
 __all__ = ["choose_spread", "stretch"]
@@ -32,13 +31,14 @@ def choose_spread(network: PriorIQN, rows: Rows, aside: Tensor) -> float:
     return float(FACTORS[int(np.argmin(risk))])
 
 
-def stretch(q: FloatArray, factor: float) -> FloatArray:
-    """Quantiles at levels symmetric about 1/2, ordered and moved away from their median, (..., m) -> (..., m).
+def stretch(q: Tensor, factor: float) -> Tensor:
+    """Ordered quantiles at levels symmetric about 1/2, moved away from their median, (..., m) -> (..., m).
 
     Example:
-        >>> stretch(np.array([3.0, 1.0, 2.0]), 2.0)
-        array([0., 2., 4.])
+        >>> stretch(torch.tensor([1.0, 2.0, 3.0]), 2.0)
+        tensor([0., 2., 4.])
     """
-    ordered = np.sort(q, axis=-1)
-    middle = ordered[..., ordered.shape[-1] // 2, None]
-    return np.asarray(middle + factor * (ordered - middle))
+    if factor == 1:
+        return q
+    middle = q[..., q.shape[-1] // 2].unsqueeze(-1)
+    return middle + factor * (q - middle)

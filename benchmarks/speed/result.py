@@ -22,6 +22,7 @@ class Result:
         target: What it must reach.
         met: Whether it does; None for a line without a target.
         detail: Figures behind the figure.
+        series: Figures that can be drawn, by name.
     """
 
     what: str
@@ -29,9 +30,13 @@ class Result:
     target: str
     met: bool | None
     detail: str = ""
+    series: dict[str, list[float]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        plain = asdict(self)
+        if self.series is None:
+            del plain["series"]
+        return plain
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:

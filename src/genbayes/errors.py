@@ -8,6 +8,7 @@ __all__ = [
     "GenBayesError",
     "GenBayesWarning",
     "InvalidInput",
+    "MissingExtra",
     "NoDensity",
     "TrainingDiverged",
     "UnreadableFile",
@@ -21,6 +22,10 @@ class GenBayesError(Exception):
 
 class InvalidInput(GenBayesError, ValueError):
     """A value passed by the user breaks a rule that the message states."""
+
+
+class MissingExtra(GenBayesError, ImportError):
+    """A model needs a library that this package installs only on request."""
 
 
 class NoDensity(GenBayesError, NotImplementedError):

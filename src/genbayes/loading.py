@@ -13,7 +13,9 @@ __all__ = ["load"]
 
 # Class named in a manifest -> module that holds it. A name that is not here is refused, whatever the file says.
 KNOWN = {
+    "HeteroskedasticGP": "genbayes.baselines.heteroskedastic",
     "QuantileSurrogate": "genbayes.surrogate.estimator",
+    "StationaryGP": "genbayes.baselines.stationary",
 }
 
 

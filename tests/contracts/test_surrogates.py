@@ -10,6 +10,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from genbayes import InvalidInput, QuantileSurrogate, load
+from genbayes.baselines.heteroskedastic import HeteroskedasticGP
+from genbayes.baselines.stationary import StationaryGP
 from genbayes.errors import UnreadableFile
 from genbayes.persistence import State, read_state, write_state
 
@@ -203,6 +205,16 @@ class TestQuantileSurrogate(SurrogateContract):
     model = QuantileSurrogate
     small: ClassVar = {"n_epochs": 120, "n_hidden": 16, "n_members": 2, "n_layers": 1, "dropout": 0.0, "device": "cpu"}
     in_checks: ClassVar = {"n_epochs": 150, "n_hidden": 16, "n_members": 2, "dropout": 0.0, "random_state": 0}
+
+
+class TestStationaryGP(SurrogateContract):
+    model = StationaryGP
+    in_checks: ClassVar = {"random_state": 0}
+
+
+class TestHeteroskedasticGP(SurrogateContract):
+    model = HeteroskedasticGP
+    in_checks: ClassVar = {"random_state": 0}
 
 
 @pytest.mark.parametrize(("estimator", "check"), sklearn_cases())

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import FloatArray, IntArray
 
 __all__ = ["Replicates"]
 
@@ -38,6 +38,10 @@ class Replicates:
     def n_runs(self) -> float:
         """Number of runs, replicates included."""
         return float(self.count.sum())
+
+    def take(self, rows: IntArray) -> Replicates:
+        """Some of the groups, in the order of their numbers, shape (b,)."""
+        return Replicates(self.Z[rows], self.mean[rows], self.count[rows], self.scatter[rows])
 
     @classmethod
     def collect(cls, Z: FloatArray, y: FloatArray, weight: FloatArray) -> Replicates:

@@ -1,6 +1,6 @@
 """The implicit quantile network: embedding, layers, priors, loss, fitting."""
 
-from genbayes.network.fitting import IQNSettings, Rows, fit_iqn, held_out_crps, held_out_quantiles
+from genbayes.network.fitting import IQNSettings, Rows, fit_iqn, held_out_crps, held_out_quantiles, held_out_scores
 from genbayes.network.iqn import IQN, NetworkShape
 from genbayes.network.loss import (
     DEFAULT,
@@ -24,6 +24,7 @@ __all__ = [
     "fit_iqn",
     "held_out_crps",
     "held_out_quantiles",
+    "held_out_scores",
     "three_term_loss",
     "trained_level",
     "unbiased_loss",

@@ -18,7 +18,7 @@ from genbayes.network.loss import LossWeights, check_loss, level_weight, three_t
 from genbayes.network.prior import PriorIQN
 from genbayes.training import History, Report, TrainingSettings, minimise
 
-__all__ = ["IQNSettings", "Rows", "fit_iqn", "held_out_crps", "held_out_quantiles"]
+__all__ = ["IQNSettings", "Rows", "fit_iqn", "held_out_crps", "held_out_quantiles", "held_out_scores"]
 
 MASK_POOL = 1 << 20  # Bernoulli draws made once per member and read from random places: drawing them afresh each
 # step costs as much as the matrix products
@@ -207,9 +207,14 @@ def held_out_quantiles(network: PriorIQN, rows: Rows, aside: Tensor) -> tuple[Te
 
 @torch.no_grad()
 def held_out_crps(network: PriorIQN, rows: Rows, aside: Tensor) -> Tensor:
-    """Mean CRPS of each member on the rows it kept aside, as twice the mean check loss over levels, (K,)."""
+    """Mean CRPS of each member on the rows it kept aside, (K,)."""
+    weight = rows.weight[aside]
+    return (weight * held_out_scores(network, rows, aside)).sum(dim=1) / weight.sum(dim=1)
+
+
+@torch.no_grad()
+def held_out_scores(network: PriorIQN, rows: Rows, aside: Tensor) -> Tensor:
+    """CRPS of each member at each row it kept aside, as twice the mean check loss over levels, (K, a) -> (K, a)."""
     q, tau = held_out_quantiles(network, rows, aside)
     e = rows.y[aside].unsqueeze(-1) - q
-    check = check_loss(e, tau).mean(dim=-1)
-    weight = rows.weight[aside]
-    return 2 * (weight * check).sum(dim=1) / weight.sum(dim=1)
+    return 2 * check_loss(e, tau).mean(dim=-1)

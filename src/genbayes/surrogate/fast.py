@@ -6,7 +6,8 @@
 3. The running mean of each member's weights is scored on its own fold as training goes on; the best is kept, and
    all stop when none improves. So the data choose the length, which regularises a network more than anything else.
 4. The first two members try a shallow network, a deep one, and a shallow one whose inputs are scaled by their
-   relevance; what does best on their folds is used for all. Jumps want the second, smooth surfaces the others.
+   relevance; what does best on their folds is used for all, the deep one only if it is clearly better: it overfits
+   more, and two folds are a noisy judge. Jumps want it, smooth surfaces the others.
 5. The same folds tell how far the quantiles should lie apart (spread.py).
 
 Every choice uses training rows only. The measurements behind the constants are in docs/recipe.md.
@@ -23,7 +24,7 @@ import torch
 from torch import Tensor
 
 from genbayes.arrays import FloatArray
-from genbayes.network import IQNSettings, LossWeights, NetworkShape, PriorIQN, Rows, fit_iqn, held_out_crps
+from genbayes.network import IQNSettings, LossWeights, NetworkShape, PriorIQN, Rows, fit_iqn, held_out_scores
 from genbayes.surrogate.options import RecipeOptions, Trained, as_tensors, choose_device
 from genbayes.surrogate.relevance import dim_inert_inputs, measure_relevance
 from genbayes.surrogate.spread import choose_spread
@@ -85,21 +86,44 @@ class Plan:
         name: What it is called on the progress bar.
         settings: Sizes and training settings.
         input_scale: What inputs are multiplied by, shape (p,).
+        is_deep: Whether it has more freedom than the others, which it must earn.
     """
 
     name: str
     settings: IQNSettings
     input_scale: Tensor
+    is_deep: bool = False
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """Some members trained by a plan, and their mean score on the rows they kept aside."""
+    """Some members trained by a plan.
+
+    Attributes:
+        plan: How.
+        network: The members.
+        history: The course of the training.
+        scores: CRPS at every row that each kept aside, shape (K, a).
+        weight: Weights of these rows, shape (K, a), summing to 1.
+    """
 
     plan: Plan
     network: PriorIQN
     history: History
-    score: float
+    scores: Tensor
+    weight: Tensor
+
+    @property
+    def score(self) -> float:
+        """Mean CRPS on the rows kept aside."""
+        return float((self.weight * self.scores).sum())
+
+    def clearly_beats(self, other: Attempt) -> bool:
+        """Whether this is better by more than a standard error of the paired difference."""
+        gain = other.scores - self.scores
+        mean = (self.weight * gain).sum()
+        standard_error = (self.weight * (gain - mean)).square().sum().sqrt()
+        return bool(mean > standard_error)
 
 
 @dataclass(frozen=True)
@@ -127,11 +151,15 @@ class Team:
             network, history = fit_iqn(
                 self.rows, settings, generators, input_scale=plan.input_scale, aside=aside, report=report
             )
-        return Attempt(plan, network, history, float(held_out_crps(network, self.rows, aside).mean()))
+        weight = self.rows.weight[aside]
+        return Attempt(plan, network, history, held_out_scores(network, self.rows, aside), weight / weight.sum())
 
     def choose(self, plans: Sequence[Plan]) -> Attempt:
         """The first two members trained by the plan that serves them best on the rows they kept aside."""
-        return min((self.train(plan, 0, N_TRIAL) for plan in plans), key=lambda attempt: attempt.score)
+        tried = [self.train(plan, 0, N_TRIAL) for plan in plans]
+        best = min(tried, key=lambda attempt: attempt.score)
+        simple = min((each for each in tried if not each.plan.is_deep), key=lambda attempt: attempt.score)
+        return best if best.clearly_beats(simple) else simple
 
 
 def possible_plans(
@@ -143,7 +171,7 @@ def possible_plans(
     scaled = torch.as_tensor(relevance, dtype=torch.float32, device=device)
     if n_layers is not None:
         return [Plan(f"{n_layers}-layer", settings, dimmed)]
-    plans = [Plan("shallow", shallow, dimmed), Plan("deep", deep, dimmed)]
+    plans = [Plan("shallow", shallow, dimmed), Plan("deep", deep, dimmed, is_deep=True)]
     if relevance.min() < ALL_ALIKE:
         plans.append(Plan("smooth", shallow, scaled))
     return plans

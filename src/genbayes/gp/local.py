@@ -1,0 +1,155 @@
+"""Small GPs on the neighbours of each row, in batches: the building block of Vecchia's likelihood and of prediction.
+
+Each row i has its own conditioning set c(i) of m rows. Given K_cc = C_cc + noise, everything follows from the weights
+b = K_cc^{-1} k: the conditional mean b'y, and the conditional variance 1 - k'b in units of the process variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genbayes.arrays import FloatArray, IntArray
+from genbayes.gp.kernel import matern52_with_slope
+
+__all__ = ["LocalSystems", "chunks", "krige_locally", "solve_locally"]
+
+ENTRIES_AT_ONCE = 1_000_000  # of a batch of matrices: 8 MB, which a processor's cache holds
+JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # tried in turn on the diagonal until the Cholesky factors exist
+
+
+@dataclass(frozen=True)
+class LocalSystems:
+    """Solved systems of b rows with m neighbours each; the row itself stands last, at place m.
+
+    Attributes:
+        W: Inputs over length scales, relative to the row itself, shape (b, m + 1, p).
+        covariance: Of the latent values over the process variance, shape (b, m + 1, m + 1); no noise.
+        slope: Derivative of the correlation with respect to squared distance, same shape.
+        solution: K_cc^{-1} [k, right], shape (b, m, 1 + r).
+        is_there: Which neighbours exist, shape (b, m); the others have zero covariance, slope and weight.
+    """
+
+    W: Tensor
+    covariance: Tensor
+    slope: Tensor
+    solution: Tensor
+    is_there: Tensor
+
+    @property
+    def weights(self) -> Tensor:
+        """Kriging weights b = K_cc^{-1} k, shape (b, m)."""
+        return self.solution[:, :, 0]
+
+    @property
+    def variance(self) -> Tensor:
+        """Conditional variance of the latent value at each row over the process variance, shape (b,)."""
+        m = self.weights.shape[1]
+        return (self.covariance[:, m, m] - (self.covariance[:, :m, m] * self.weights).sum(1)).clamp(min=0)
+
+
+def solve_locally(
+    W: FloatArray,
+    W_own: FloatArray,
+    neighbours: IntArray,
+    noise: FloatArray,
+    right: FloatArray,
+    explained: Tensor | None = None,
+) -> LocalSystems:
+    """Solve K_cc x = [k, right_c] for each row's conditioning set.
+
+    Args:
+        W: Training inputs over length scales, shape (n, p).
+        W_own: The rows' own inputs over length scales, shape (b, p).
+        neighbours: Row numbers of the conditioning sets, -1 where one is missing, shape (b, m).
+        noise: Noise variance of each training row over the process variance, shape (n,).
+        right: Further right-hand sides by training row, shape (n, r).
+        explained: What something else already explains, subtracted from the correlations, shape (b, m + 1, m + 1).
+
+    Returns:
+        The systems, solved.
+    """
+    m = neighbours.shape[1]
+    is_there = torch.from_numpy(neighbours >= 0)
+    own = np.zeros((len(W_own), 1, W.shape[1]))
+    places = torch.from_numpy(np.concatenate([W[neighbours] - W_own[:, None], own], axis=1))
+    norms = (places * places).sum(-1)
+    s = torch.baddbmm(norms.unsqueeze(-1) + norms.unsqueeze(-2), places, places.transpose(1, 2), alpha=-2).clamp_(min=0)
+    covariance, slope = (torch.from_numpy(part) for part in matern52_with_slope(s.numpy()))
+    if explained is not None:
+        covariance -= explained
+    _forget_missing(is_there, covariance, slope)
+    sides = torch.cat([covariance[:, :m, m:], torch.from_numpy(right[neighbours]) * is_there.unsqueeze(-1)], dim=2)
+    diagonal = torch.where(is_there, torch.from_numpy(noise[neighbours]), 1.0)
+    solution = torch.cholesky_solve(sides, _factors(covariance[:, :m, :m], diagonal))
+    return LocalSystems(places, covariance, slope, solution, is_there)
+
+
+def krige_locally(
+    W_new: FloatArray, W: FloatArray, neighbours: IntArray, residual: FloatArray, noise: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Simple kriging of each new row from its own neighbours; rows may differ in their noise.
+
+    mean = b'residual, variance = 1 - k'b, slack = 1 - sum b. With a constant mean beta that was estimated with variance
+    v, the prediction is beta + mean, with variance nu variance + v slack^2 for a process of variance nu.
+
+    Args:
+        W_new: New inputs over length scales, shape (n_new, p).
+        W: Training inputs over length scales, shape (n, p).
+        neighbours: Training rows to use, shape (n_new, m).
+        residual: Training responses minus the mean, shape (n,).
+        noise: Noise variance of each training response over the process variance, shape (n,).
+
+    Returns:
+        Mean, variance over the process variance, and slack, each of shape (n_new,).
+
+    Example:
+        >>> mean, variance, slack = krige_locally(np.array([[0.0]]), np.array([[0.0], [9.0]]), np.array([[0, 1]]),
+        ...     np.array([2.0, 0.0]), np.array([1.0, 1.0]))
+        >>> mean.round(6), variance.round(6), slack.round(6)
+        (array([1.]), array([0.5]), array([0.5]))
+    """
+    mean, variance, slack = np.empty((3, len(W_new)))
+    for part in chunks(len(W_new), neighbours.shape[1]):
+        systems = solve_locally(W, W_new[part], neighbours[part], noise, np.zeros((len(W), 0)))
+        weights = systems.weights.numpy()
+        mean[part] = (weights * residual[neighbours[part]]).sum(axis=1)
+        variance[part] = systems.variance.numpy()
+        slack[part] = 1 - weights.sum(axis=1)
+    return mean, variance, slack
+
+
+def chunks(n: int, m: int) -> Iterator[slice]:
+    """Slices of n rows, each with a matrix of m + 1 columns, that fit into bounded memory.
+
+    Example:
+        >>> [part.stop for part in chunks(2500, 30)]
+        [1040, 2080, 2500]
+    """
+    size = max(1, ENTRIES_AT_ONCE // (m + 1) ** 2)
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def _forget_missing(is_there: Tensor, *matrices: Tensor) -> None:
+    if not bool(is_there.all()):
+        exists = torch.cat([is_there, torch.ones(len(is_there), 1, dtype=torch.bool)], dim=1)
+        pairs = exists.unsqueeze(-1) & exists.unsqueeze(-2)
+        for matrix in matrices:
+            matrix *= pairs
+
+
+def _factors(covariance: Tensor, noise: Tensor) -> Tensor:
+    """Lower Cholesky factors of a batch of covariance matrices with noise on the diagonal."""
+    K = covariance.clone()
+    diagonal = covariance.diagonal(dim1=1, dim2=2)
+    for jitter in JITTERS:
+        K.diagonal(dim1=1, dim2=2).copy_(diagonal + noise + jitter)
+        factors, failures = torch.linalg.cholesky_ex(K)
+        if not bool(failures.any()):
+            break
+    assert not bool(failures.any()), "correlations with a jitter of 1e-6 are positive definite"
+    return factors

@@ -1,0 +1,182 @@
+"""Search for the length scales and the nugget: a weak prior, a spread of starting points, ever more rows.
+
+Knows no likelihood: whoever computes one hands it in as a function from (length, nugget) to a `Profile`. Inputs are
+taken to be of order one and responses to be standardised.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from genbayes.arrays import FloatArray
+from genbayes.gp.profile import GPParameters, Profile
+from genbayes.gp.quasi_newton import Minimum, minimise_within
+
+__all__ = ["Likelihood", "Notice", "Posterior", "climb", "log_prior", "search_widely", "shake", "starting_point"]
+
+# A smooth function of large variance may need 10,000 standard deviations for an input to do nothing; 0.001 tells 1,000
+# points apart.
+LENGTH_BOUNDS = (1e-3, 1e6)
+# A simulator without noise interpolates to four digits at a nugget of 1e-8; smaller ones only lose digits to rounding.
+NUGGET_BOUNDS = (1e-8, 1e3)
+# Centres of the prior: a smooth function of all inputs, one per cent of noise. Its tails are those of 1 / |log|, so that
+# a handful of runs cannot declare an input inert or the simulator free of noise, while a few dozen can.
+LENGTH_CENTRE, NUGGET_CENTRE = math.exp(0.5), 0.01
+PULL = 0.5
+START_NUGGETS = (1e-6, 1e-3, 0.1, 1.0)
+FIRST_CURVATURE = 0.1  # of the loss in log parameters, per run; a first guess that BFGS soon replaces
+TOLERANCE = 0.02  # gain in log posterior not worth another step: parameters move by a fifth of their standard error
+SAME = 0.5  # climbs that end this close in log posterior have found the same maximum
+OTHER_LENGTHS = (0.4, 2.0, 20.0)  # tried one input at a time, to leave maxima in which an input is stuck
+WORTHWHILE = 1.0  # gain in log posterior at which such a move is followed
+N_SHAKES = 2  # rounds of such moves, at most
+
+Notice = Callable[[Minimum], Minimum]  # hears of a maximum and hands it on
+
+
+class Likelihood(Protocol):
+    """Profile of a likelihood at length scales, shape (p,), and a nugget; the gradient may be asked away."""
+
+    def __call__(self, length: FloatArray, nugget: float, *, with_gradient: bool) -> Profile: ...
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A likelihood times the weak prior, as a loss of theta: log length scales and log nugget, shape (p + 1,).
+
+    Attributes:
+        likelihood: Profile at given length scales and nugget.
+        n_runs: Number of runs behind it.
+        p: Number of inputs.
+    """
+
+    likelihood: Likelihood
+    n_runs: float
+    p: int
+
+    @property
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bounds of theta."""
+        pairs = zip(LENGTH_BOUNDS, NUGGET_BOUNDS, strict=True)
+        lower, upper = (np.log(np.append(np.full(self.p, length), nugget)) for length, nugget in pairs)
+        return lower, upper
+
+    def loss(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Negative log posterior and its gradient, shape (p + 1,)."""
+        profile = self.likelihood(np.exp(theta[:-1]), math.exp(theta[-1]), with_gradient=True)
+        prior, slope = log_prior(theta)
+        return -(profile.value + prior), -(profile.gradient + slope)
+
+    def value(self, theta: FloatArray) -> float:
+        """Negative log posterior alone, at a third of the price."""
+        profile = self.likelihood(np.exp(theta[:-1]), math.exp(theta[-1]), with_gradient=False)
+        return -(profile.value + log_prior(theta)[0])
+
+    def parameters(self, theta: FloatArray) -> GPParameters:
+        """The GP at theta, mean and variance filled in."""
+        length, nugget = np.exp(theta[:-1]), math.exp(theta[-1])
+        profile = self.likelihood(length, nugget, with_gradient=False)
+        return GPParameters(length, nugget, profile.variance, profile.mean, profile.mean_variance)
+
+
+def log_prior(theta: FloatArray) -> tuple[float, FloatArray]:
+    """Weak log-prior of log length and log nugget, and its gradient.
+
+    -1/2 sum_k log(1 + log^2(length_k / (c sqrt(p)))) - 1/2 log(1 + log^2(nugget / 0.01)), up to a constant.
+
+    Args:
+        theta: Log length scales and log nugget, shape (p + 1,).
+
+    Returns:
+        Value and gradient, shape (p + 1,).
+
+    Example:
+        >>> log_prior(np.log([LENGTH_CENTRE, NUGGET_CENTRE]))
+        (0.0, array([-0., -0.]))
+    """
+    p = len(theta) - 1
+    centre = np.append(np.full(p, math.log(LENGTH_CENTRE * math.sqrt(p))), math.log(NUGGET_CENTRE))
+    away = theta - centre
+    height = 1 + away * away
+    return -PULL * float(np.log(height).sum()), -2 * PULL * away / height
+
+
+def search_widely(levels: Sequence[Posterior], starts: Iterable[FloatArray], notice: Notice) -> Minimum:
+    """The best maximum of the posterior that climbs from several starting points find, most of them on few rows.
+
+    Args:
+        levels: Posteriors of one or more subsets of the rows, the smallest first.
+        starts: Starting points on the first, each of shape (p + 1,).
+        notice: Called with every maximum found on the first, and with the last.
+
+    Returns:
+        The maximum on the last level.
+    """
+    found = [notice(climb(levels[0], start)) for start in starts]
+    for level in levels[1:]:
+        found = [climb(level, minimum.point, minimum.curvature) for minimum in _distinct(found)]
+    return notice(shake(levels[-1], min(found, key=lambda minimum: minimum.value)))
+
+
+def starting_point(posterior: Posterior, length: float) -> FloatArray:
+    """Log of one length scale for all inputs and of the best of a few nuggets for it, shape (p + 1,)."""
+    scales = np.full(posterior.p, math.log(length))
+    points = [np.append(scales, math.log(nugget)) for nugget in START_NUGGETS]
+    return min(points, key=posterior.value)
+
+
+def climb(posterior: Posterior, start: FloatArray, curvature: FloatArray | None = None) -> Minimum:
+    """Maximise the posterior from one starting point.
+
+    Args:
+        posterior: What to climb.
+        start: Log length scales and log nugget, shape (p + 1,).
+        curvature: First guess of the Hessian of the loss divided by the number of runs, shape (p + 1, p + 1).
+
+    Returns:
+        The maximum, with its curvature per run: the guess for a climb on more rows.
+    """
+    if curvature is None:
+        curvature = FIRST_CURVATURE * np.eye(len(start))
+    n = posterior.n_runs
+    minimum = minimise_within(posterior.loss, start, posterior.bounds, curvature * n, tolerance=TOLERANCE)
+    return Minimum(minimum.point, minimum.value, minimum.curvature / n)
+
+
+def shake(posterior: Posterior, minimum: Minimum) -> Minimum:
+    """Try other length scales one input at a time and climb again from wherever that helps.
+
+    The likelihood of noisy data has many maxima that differ in which inputs they call inert; a climb cannot leave one,
+    since an inert input has no gradient.
+    """
+    for _ in range(N_SHAKES):
+        theta, value = minimum.point.copy(), minimum.value
+        for k in range(posterior.p):
+            trials = _moved(theta, k)
+            values = [posterior.value(trial) for trial in trials]
+            if trials and min(values) < value - WORTHWHILE:
+                theta, value = trials[int(np.argmin(values))], min(values)
+        if value == minimum.value:
+            break
+        minimum = min(minimum, climb(posterior, theta), key=lambda candidate: candidate.value)
+    return minimum
+
+
+def _moved(theta: FloatArray, k: int) -> list[FloatArray]:
+    """Copies of theta, shape (p + 1,), in which input k has another length scale, at least a factor of two away."""
+    others = [length for length in np.log(OTHER_LENGTHS) if abs(length - theta[k]) > math.log(2)]
+    return [np.concatenate([theta[:k], [length], theta[k + 1 :]]) for length in others]
+
+
+def _distinct(found: Iterable[Minimum]) -> list[Minimum]:
+    """One minimum for each value reached, best first."""
+    kept: list[Minimum] = []
+    for minimum in sorted(found, key=lambda candidate: candidate.value):
+        if not kept or minimum.value > kept[-1].value + SAME:
+            kept.append(minimum)
+    return kept

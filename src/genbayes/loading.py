@@ -13,6 +13,7 @@ __all__ = ["load"]
 
 # Class named in a manifest -> module that holds it. A name that is not here is refused, whatever the file says.
 KNOWN = {
+    "DeepGP": "genbayes.baselines.deep",
     "HeteroskedasticGP": "genbayes.baselines.heteroskedastic",
     "QuantileSurrogate": "genbayes.surrogate.estimator",
     "StationaryGP": "genbayes.baselines.stationary",

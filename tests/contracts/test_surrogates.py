@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from genbayes import InvalidInput, QuantileSurrogate, load
+from genbayes.baselines.deep import DeepGP
 from genbayes.baselines.heteroskedastic import HeteroskedasticGP
 from genbayes.baselines.stationary import StationaryGP
 from genbayes.errors import UnreadableFile
@@ -210,6 +211,12 @@ class TestQuantileSurrogate(SurrogateContract):
 class TestStationaryGP(SurrogateContract):
     model = StationaryGP
     in_checks: ClassVar = {"random_state": 0}
+
+
+class TestDeepGP(SurrogateContract):
+    model = DeepGP
+    small: ClassVar = {"n_samples": 20, "n_burn_in": 60, "thinning": 1, "noise": "estimated"}
+    in_checks: ClassVar = {**small, "n_samples": 8, "n_burn_in": 25, "random_state": 0}
 
 
 class TestHeteroskedasticGP(SurrogateContract):

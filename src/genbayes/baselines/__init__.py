@@ -7,12 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from genbayes.baselines.deep import DeepGP
     from genbayes.baselines.heteroskedastic import HeteroskedasticGP
     from genbayes.baselines.stationary import StationaryGP
 
-__all__ = ["HeteroskedasticGP", "StationaryGP"]
+__all__ = ["DeepGP", "HeteroskedasticGP", "StationaryGP"]
 
 _HOME = {
+    "DeepGP": "genbayes.baselines.deep",
     "HeteroskedasticGP": "genbayes.baselines.heteroskedastic",
     "StationaryGP": "genbayes.baselines.stationary",
 }

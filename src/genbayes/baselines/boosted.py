@@ -78,7 +78,7 @@ class BoostedQuantiles(Baseline):
         *,
         n_trees: int = 1_000,
         n_leaves: int | None = None,
-        learning_rate: float = 0.05,
+        learning_rate: float = 0.1,
         categorical: Sequence[str | int] | None = None,
         verbose: bool = False,
         random_state: RandomState = None,

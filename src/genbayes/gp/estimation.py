@@ -27,7 +27,7 @@ SUBSETS = (400, 1000)  # rows of the first, cheap searches
 START_LENGTHS = (0.3, 3.0)  # of those, in units of sqrt(p), since distances grow with it
 N_TERMS_NEARBY, N_NEAREST_NEARBY = 500, 15  # of the likelihood that looks for detail between neighbours
 MUCH_CLOSER = 0.7  # it is asked if neighbours among all rows are this much closer than among the first subset
-N_TERMS = 8000  # of Vecchia's likelihood, beyond which the parameters are known well enough
+N_TERMS = 5000  # of Vecchia's likelihood, beyond which the parameters are known well enough
 N_NEAREST, N_RANDOM = 20, 20  # earlier rows that a term conditions on: near ones for detail, others for long scales
 N_ROUNDS = 2  # of finding neighbours and climbing: the length scales decide who is a neighbour
 NTH_NEIGHBOUR, TIMES = 8, 1.5  # the shortest scale worth a start reaches a bit beyond the eighth neighbour
@@ -64,9 +64,7 @@ def _finish_exactly(runs: Replicates, found: list[Minimum], tell: _Teller) -> GP
     return posterior.parameters(tell(climb(posterior, best.point, best.curvature)).point)
 
 
-def _finish_by_vecchia(
-    runs: Replicates, found: list[Minimum], tell: _Teller, rng: np.random.Generator
-) -> GPParameters:
+def _finish_by_vecchia(runs: Replicates, found: list[Minimum], tell: _Teller, rng: np.random.Generator) -> GPParameters:
     rows = _spread_rows(len(runs), N_TERMS)
 
     def posterior_near(minimum: Minimum) -> Posterior:

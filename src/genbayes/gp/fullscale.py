@@ -5,8 +5,9 @@ they leave unexplained, r, is conditioned on near rows as in Vecchia's approxima
 out noise beyond their number, inducing points alone cannot follow detail; together they come within a fraction of a
 per cent of the exact GP (Gyger, Furrer & Sigrist 2024, Vecchia-inducing-points full-scale approximation).
 
-Given its predecessors, row i says e_i = y_i - b'y_c = psi_i'z + error, psi_i = phi_i - sum_c b_c phi_c, with variance v_i: a
-linear regression for z, to which the constant mean adds one column under a flat prior. Exact if m = n - 1.
+Given its predecessors, row i says e_i = y_i - b'y_c = psi_i'z + error, psi_i = phi_i - sum_c b_c phi_c, the error of
+variance v_i: a linear regression for z, to which the constant mean adds one column under a flat prior. Exact if every
+row has all others for neighbours.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = ["FullScale"]
 
 N_INDUCING = 500
 FEATURES_AT_MOST = 40_000_000  # entries of phi at all rows, 320 MB: beyond 80,000 rows there are fewer inducing points
-INDUCING_JITTER = 1e-8  # on the correlations of the inducing points, which may nearly coincide
+INDUCING_JITTER = 1e-11  # on the correlations of the inducing points, which may nearly coincide; far below any nugget
 N_PREDECESSORS = 20  # earlier neighbours that each training row conditions on
 N_NEIGHBOURS = 40  # that a prediction conditions on
 ENTRIES_AT_ONCE = 2_000_000  # of a batch of neighbours' features: 16 MB

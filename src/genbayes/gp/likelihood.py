@@ -6,7 +6,8 @@ section 3.1), for N runs:
     nu = [sum scatter / g + (ybar - beta)' K^{-1} (ybar - beta)] / (N - 1),   beta = 1'K^{-1} ybar / 1'K^{-1} 1,
     log L = -(N - 1)/2 log(2 pi e nu) - 1/2 log|K| - 1/2 log 1'K^{-1} 1 - 1/2 sum ((a_i - 1) log g + log a_i).
 
-dL / dtheta = 1/2 tr(M dK / dtheta) with M = alpha alpha'/nu - K^{-1} + w w'/(1'w), alpha = K^{-1}(ybar - beta), w = K^{-1} 1.
+With alpha = K^{-1}(ybar - beta), w = K^{-1} 1 and M = alpha alpha'/nu - K^{-1} + w w'/(1'w), the gradient is
+dL / dtheta = 1/2 tr(M dK / dtheta).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from torch import Tensor
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.gp.kernel import matern52_with_slope
 
-__all__ = ["LocalSystems", "chunks", "krige_locally", "solve_locally"]
+__all__ = ["LocalSystems", "chunks", "solve_locally"]
 
 ENTRIES_AT_ONCE = 1_000_000  # of a batch of matrices: 8 MB, which a processor's cache holds
 JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # tried in turn on the diagonal until the Cholesky factors exist
@@ -30,15 +30,13 @@ class LocalSystems:
         W: Inputs over length scales, relative to the row itself, shape (b, m + 1, p).
         covariance: Of the latent values over the process variance, shape (b, m + 1, m + 1); no noise.
         slope: Derivative of the correlation with respect to squared distance, same shape.
-        solution: K_cc^{-1} [k, right], shape (b, m, 1 + r).
-        is_there: Which neighbours exist, shape (b, m); the others have zero covariance, slope and weight.
+        solution: K_cc^{-1} [k, right], shape (b, m, 1 + r); zero at missing neighbours.
     """
 
     W: Tensor
     covariance: Tensor
     slope: Tensor
     solution: Tensor
-    is_there: Tensor
 
     @property
     def weights(self) -> Tensor:
@@ -72,6 +70,12 @@ def solve_locally(
 
     Returns:
         The systems, solved.
+
+    Example:
+        >>> W, near, noise = np.array([[0.0], [9.0]]), np.array([[0, 1]]), np.ones(2)
+        >>> systems = solve_locally(W, np.array([[0.0]]), near, noise, np.zeros((2, 0)))
+        >>> systems.weights.numpy().round(6), systems.variance.numpy().round(6)
+        (array([[0.5, 0. ]]), array([0.5]))
     """
     m = neighbours.shape[1]
     is_there = torch.from_numpy(neighbours >= 0)
@@ -86,41 +90,7 @@ def solve_locally(
     sides = torch.cat([covariance[:, :m, m:], torch.from_numpy(right[neighbours]) * is_there.unsqueeze(-1)], dim=2)
     diagonal = torch.where(is_there, torch.from_numpy(noise[neighbours]), 1.0)
     solution = torch.cholesky_solve(sides, _factors(covariance[:, :m, :m], diagonal))
-    return LocalSystems(places, covariance, slope, solution, is_there)
-
-
-def krige_locally(
-    W_new: FloatArray, W: FloatArray, neighbours: IntArray, residual: FloatArray, noise: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Simple kriging of each new row from its own neighbours; rows may differ in their noise.
-
-    mean = b'residual, variance = 1 - k'b, slack = 1 - sum b. With a constant mean beta that was estimated with variance
-    v, the prediction is beta + mean, with variance nu variance + v slack^2 for a process of variance nu.
-
-    Args:
-        W_new: New inputs over length scales, shape (n_new, p).
-        W: Training inputs over length scales, shape (n, p).
-        neighbours: Training rows to use, shape (n_new, m).
-        residual: Training responses minus the mean, shape (n,).
-        noise: Noise variance of each training response over the process variance, shape (n,).
-
-    Returns:
-        Mean, variance over the process variance, and slack, each of shape (n_new,).
-
-    Example:
-        >>> mean, variance, slack = krige_locally(np.array([[0.0]]), np.array([[0.0], [9.0]]), np.array([[0, 1]]),
-        ...     np.array([2.0, 0.0]), np.array([1.0, 1.0]))
-        >>> mean.round(6), variance.round(6), slack.round(6)
-        (array([1.]), array([0.5]), array([0.5]))
-    """
-    mean, variance, slack = np.empty((3, len(W_new)))
-    for part in chunks(len(W_new), neighbours.shape[1]):
-        systems = solve_locally(W, W_new[part], neighbours[part], noise, np.zeros((len(W), 0)))
-        weights = systems.weights.numpy()
-        mean[part] = (weights * residual[neighbours[part]]).sum(axis=1)
-        variance[part] = systems.variance.numpy()
-        slack[part] = 1 - weights.sum(axis=1)
-    return mean, variance, slack
+    return LocalSystems(places, covariance, slope, solution)
 
 
 def chunks(n: int, m: int) -> Iterator[slice]:
@@ -139,7 +109,7 @@ def _forget_missing(is_there: Tensor, *matrices: Tensor) -> None:
         exists = torch.cat([is_there, torch.ones(len(is_there), 1, dtype=torch.bool)], dim=1)
         pairs = exists.unsqueeze(-1) & exists.unsqueeze(-2)
         for matrix in matrices:
-            matrix *= pairs
+            matrix.mul_(pairs)
 
 
 def _factors(covariance: Tensor, noise: Tensor) -> Tensor:
@@ -152,4 +122,4 @@ def _factors(covariance: Tensor, noise: Tensor) -> Tensor:
         if not bool(failures.any()):
             break
     assert not bool(failures.any()), "correlations with a jitter of 1e-6 are positive definite"
-    return factors
+    return torch.as_tensor(factors)

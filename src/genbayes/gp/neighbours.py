@@ -42,14 +42,6 @@ class NearestRows:
             return _brute(self.W, W_new, m)
         return np.asarray(self.tree.query(W_new, k=np.arange(1, m + 1))[1], dtype=np.int64)
 
-    def find_others(self, rows: IntArray, m: int) -> IntArray:
-        """Numbers of the m nearest rows of each of the given rows, itself left out, (b,) -> (b, min(m, n - 1))."""
-        m = min(m, len(self.W) - 1)
-        found = self.find(self.W[rows], m + 1)
-        is_self = found == rows[:, None]
-        is_self[~is_self.any(axis=1), -1] = True  # among exact copies the row itself may be missing: drop the last
-        return found[~is_self].reshape(len(rows), m)
-
 
 def nearest_previous(W: FloatArray, rows: IntArray, m: int) -> IntArray:
     """The m nearest of the rows that come earlier: the conditioning sets of a Vecchia approximation.
@@ -76,9 +68,7 @@ def nearest_previous(W: FloatArray, rows: IntArray, m: int) -> IntArray:
     return found
 
 
-def with_random_previous(
-    rows: IntArray, neighbours: IntArray, n_random: int, rng: np.random.Generator
-) -> IntArray:
+def with_random_previous(rows: IntArray, neighbours: IntArray, n_random: int, rng: np.random.Generator) -> IntArray:
     """Conditioning sets with some random earlier rows added, which know what happens farther away.
 
     Args:

@@ -24,13 +24,13 @@ __all__ = ["Likelihood", "Notice", "Posterior", "climb", "log_prior", "search_wi
 LENGTH_BOUNDS = (1e-3, 1e6)
 # A simulator without noise interpolates to four digits at a nugget of 1e-8; smaller ones only lose digits to rounding.
 NUGGET_BOUNDS = (1e-8, 1e3)
-# Centres of the prior: a smooth function of all inputs, one per cent of noise. Its tails are those of 1 / |log|, so that
-# a handful of runs cannot declare an input inert or the simulator free of noise, while a few dozen can.
+# Centres of the prior: a smooth function of all inputs, one per cent of noise. Its tails are those of 1 / |log|, so
+# that a handful of runs cannot declare an input inert or the simulator free of noise, while a few dozen can.
 LENGTH_CENTRE, NUGGET_CENTRE = math.exp(0.5), 0.01
 PULL = 0.5
 START_NUGGETS = (1e-6, 1e-3, 0.1, 1.0)
 FIRST_CURVATURE = 0.1  # of the loss in log parameters, per run; a first guess that BFGS soon replaces
-TOLERANCE = 0.02  # gain in log posterior not worth another step: parameters move by a fifth of their standard error
+TOLERANCE = 0.05  # gain in log posterior not worth another step: parameters move by a third of their standard error
 SAME = 0.5  # climbs that end this close in log posterior have found the same maximum
 OTHER_LENGTHS = (0.4, 2.0, 20.0)  # tried one input at a time, to leave maxima in which an input is stuck
 WORTHWHILE = 1.0  # gain in log posterior at which such a move is followed
@@ -42,7 +42,8 @@ Notice = Callable[[Minimum], Minimum]  # hears of a maximum and hands it on
 class Likelihood(Protocol):
     """Profile of a likelihood at length scales, shape (p,), and a nugget; the gradient may be asked away."""
 
-    def __call__(self, length: FloatArray, nugget: float, *, with_gradient: bool) -> Profile: ...
+    def __call__(self, length: FloatArray, nugget: float, *, with_gradient: bool) -> Profile:
+        """The profile at given length scales and nugget."""
 
 
 @dataclass(frozen=True)

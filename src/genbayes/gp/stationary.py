@@ -47,7 +47,7 @@ class FittedGP:
     def at(
         cls, parameters: GPParameters, runs: Replicates, rng: np.random.Generator, exact_limit: int = EXACT_LIMIT
     ) -> FittedGP:
-        """The GP with given parameters; `rng` chooses inducing points where there are more than `exact_limit` inputs."""
+        """The GP with given parameters; beyond `exact_limit` distinct inputs `rng` chooses inducing points."""
         if len(runs) <= exact_limit:
             return cls(parameters, runs)
         W, noise = runs.Z / parameters.length, parameters.nugget / runs.count
@@ -68,7 +68,7 @@ class FittedGP:
         return mean, variance, np.full(len(Z), self.parameters.noise)
 
     def leave_one_out(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """As `predict` at the training inputs, but each from the runs at the others; shape (u,) each, parameters kept."""
+        """As `predict` at the u training inputs, but each from the runs at the others, at the same parameters."""
         if self._exact is not None:
             mean, variance = self._exact.leave_one_out()
         else:

@@ -48,7 +48,9 @@ def vecchia_profile(
     W, noise = runs.Z / length, nugget / runs.count
     right = np.column_stack([runs.mean, np.ones(len(runs))])
     terms = [
-        _Terms(solve_locally(W, W[rows[part]], neighbours[part], noise, right), runs, rows[part], neighbours[part], noise)
+        _Terms(
+            solve_locally(W, W[rows[part]], neighbours[part], noise, right), runs, rows[part], neighbours[part], noise
+        )
         for part in chunks(len(rows), neighbours.shape[1])
     ]
     v, e, e_one = (torch.cat([getattr(term, name) for term in terms]) for name in ("v", "e", "e_one"))

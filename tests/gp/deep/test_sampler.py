@@ -70,7 +70,7 @@ def test_noise_is_found_in_noise_and_not_elsewhere() -> None:
     rng = np.random.default_rng(5)
     x = np.linspace(0, 1, 40)[:, None]
     signal, noise = np.sin(6 * x[:, 0]), rng.standard_normal(40)
-    chain = settings(n_burn_in=150, n_samples=60, thinning=1)
+    chain = settings(n_burn_in=80, n_samples=40, thinning=1)
     smooth = predict_deep_gp(sample_deep_gp(x, signal / signal.std(), chain, rng), x)
     rough = predict_deep_gp(sample_deep_gp(x, noise / noise.std(), chain, rng), x)
     assert smooth.noise_variance[0] < 0.01

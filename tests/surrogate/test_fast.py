@@ -6,7 +6,7 @@ import torch
 
 from genbayes import QuantileSurrogate
 from genbayes.network import IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn
-from genbayes.surrogate.fast import N_FOLDS, default_batch, folds
+from genbayes.surrogate.fast import N_FOLDS, Attempt, Plan, best_of, default_batch, folds
 from genbayes.surrogate.relevance import measure_relevance
 from genbayes.surrogate.spread import choose_spread, stretch
 from genbayes.training import TrainingSettings
@@ -95,3 +95,17 @@ def test_what_the_user_sets_is_not_chosen(make, runs) -> None:
     shape, training = model.settings_.shape, model.settings_.training
     assert (shape.n_layers, shape.n_hidden, model.settings_.dropout) == (2, 12, 0.3)
     assert (training.batch_size, training.learning_rate, training.n_epochs) == (7, 0.002, 3)
+
+
+@pytest.mark.parametrize(("gain", "chosen"), [(0.5, "deep"), (0.02, "shallow"), (-0.5, "shallow")])
+def test_the_deep_plan_must_earn_its_freedom(gain: float, chosen: str) -> None:
+    """Gains of 0.5 or 0.02 with a standard error of 1 / sqrt(200) = 0.07."""
+    noise = torch.randn(2, 100, generator=torch.Generator().manual_seed(0))
+    noise -= noise.mean()
+    weight = torch.full((2, 100), 1 / 200)
+
+    def attempt(name: str, scores: torch.Tensor) -> Attempt:
+        return Attempt(Plan(name, None, torch.ones(1), is_deep=name == "deep"), None, None, scores, weight)
+
+    shallow, deep = attempt("shallow", torch.ones(2, 100)), attempt("deep", 1 - gain + noise)
+    assert best_of([shallow, deep]).plan.name == chosen

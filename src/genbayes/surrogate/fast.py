@@ -156,10 +156,14 @@ class Team:
 
     def choose(self, plans: Sequence[Plan]) -> Attempt:
         """The first two members trained by the plan that serves them best on the rows they kept aside."""
-        tried = [self.train(plan, 0, N_TRIAL) for plan in plans]
-        best = min(tried, key=lambda attempt: attempt.score)
-        simple = min((each for each in tried if not each.plan.is_deep), key=lambda attempt: attempt.score)
-        return best if best.clearly_beats(simple) else simple
+        return best_of([self.train(plan, 0, N_TRIAL) for plan in plans])
+
+
+def best_of(attempts: Sequence[Attempt]) -> Attempt:
+    """The attempt with the best score, a deep one only where it clearly beats the best of the others."""
+    simple = min((each for each in attempts if not each.plan.is_deep), key=lambda attempt: attempt.score)
+    best = min(attempts, key=lambda attempt: attempt.score)
+    return best if best.clearly_beats(simple) else simple
 
 
 def possible_plans(

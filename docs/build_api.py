@@ -20,17 +20,21 @@ import genbayes
 __all__ = ["build"]
 
 PAGE = Path(__file__).with_name("api.md")
-NO_API = {"benchmarks", "cli"}  # described on pages of their own
+NO_API = {"benchmarks", "cli", "gp", "tabular"}  # the first two have pages of their own; models stand on the others
 
 
 @dataclass(frozen=True)
 class Section:
-    """One folder of the package: for whom it is, and which page explains it; some names have another."""
+    """One folder of the package: for whom it is, and which page explains it; some names have another.
+
+    The methods of `like`, a class of the same interface described before, are not told again.
+    """
 
     folder: str
     about: str
     page: str
     pages: dict[str, str]
+    like: type | None = None
 
 
 REPORT = "quickstart.md#one-command"
@@ -40,11 +44,29 @@ TRAINING = "concepts/training.md"
 SECTIONS = [
     Section("surrogate", "Models to fit.", "quickstart.md", {}),
     Section(
+        "baselines",
+        "The competitors, with the methods of [QuantileSurrogate](#quantilesurrogate); only further ones are listed.",
+        "baselines/index.md",
+        {
+            "BoostedQuantiles": "baselines/boosted-quantiles.md",
+            "DeepGP": "baselines/deep-gp.md",
+            "HeteroskedasticGP": "baselines/heteroskedastic-gp.md",
+            "ModularJumpGP": "baselines/modular-jump-gp.md",
+            "NaturalGradientBoosting": "baselines/natural-gradient-boosting.md",
+            "QuantileForest": "baselines/quantile-forest.md",
+            "SparseGP": "baselines/sparse-gp.md",
+            "StationaryGP": "baselines/stationary-gp.md",
+        },
+        like=genbayes.QuantileSurrogate,
+    ),
+    Section("baselines.r", "The original R packages, to check ours against.", "baselines/r-bridge.md", {}),
+    Section(
         "distribution",
         "What models return.",
         LAW,
         {"Predictor": "quickstart.md", "pool_quantile_functions": f"{LAW}#pooling"},
     ),
+    Section("calibration", "Coverage that is promised for finite samples.", "concepts/calibration.md", {}),
     Section("metrics", "Scores from arrays.", SCORES, {"pit": f"{SCORES}#pit"}),
     Section(
         "analysis",
@@ -95,6 +117,7 @@ NOTES = {  # public values that have no docstring
     "QUANTILE_DOMINANT": "The paper's weights for responses that jump, 0.1, 0.2 and 0.7.",
     "FORMAT_VERSION": "The format of model files that this version writes.",
     "Report": "What hears of progress: a function of step, number of steps and loss.",
+    "Restore": "What rebuilds a fitted object from its state.",
     "__version__": "The version of the package.",
 }
 
@@ -143,33 +166,39 @@ def _section(section: Section) -> str:
         page = section.pages.get(name, section.page)
         rows.append([_call(name, getattr(module, name)), _first_line(name, getattr(module, name)), _link(page)])
     parts = [title, _table(["name", "what it does", "more"], rows)]
-    parts += [_class(name, getattr(module, name)) for name in module.__all__ if inspect.isclass(getattr(module, name))]
+    told = set(dir(section.like)) if section.like else set()
+    classes = [name for name in module.__all__ if inspect.isclass(getattr(module, name))]
+    parts += [_class(name, getattr(module, name), told) for name in classes]
     return "\n".join(part for part in parts if part)
 
 
-def _class(name: str, value: type) -> str:
-    """Arguments or attributes of a class and its methods; nothing for one without either."""
+def _class(name: str, value: type, told: set[str]) -> str:
+    """Arguments or attributes of a class and those methods not told elsewhere; nothing for one without any."""
     parts = []
     if "Args:" in (value.__doc__ or ""):
         rows = [[f"`{arg}`", _default(value, arg), text] for arg, text in _entries(value, "Args")]
         parts.append(_table(["argument", "default", "meaning"], rows))
     if "Attributes:" in (value.__doc__ or ""):
         parts.append(_table(["attribute", "meaning"], [[f"`{name}`", text] for name, text in _entries(value)]))
-    methods = [[_call(method, body), _first_line(method, body)] for method, body in _methods(value)]
+    methods = [[_call(method, body), _first_line(method, body)] for method, body in _methods(value, told)]
     if methods:
         parts.append(_table(["method", "what it does"], methods))
     return f"### {name}\n" + "\n".join(parts) if parts else ""
 
 
-def _methods(value: type) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties that our classes define, without those of a base described in the same folder."""
+def _methods(value: type, told: set[str]) -> Iterator[tuple[str, Any]]:
+    """Public methods and properties that our classes define, without those of a base described in the same folder.
+
+    Nor those told elsewhere, nor what is learnt in a fit, which is among the attributes.
+    """
     ours = [cls for cls in value.__mro__ if cls.__module__.startswith("genbayes")]
     folder = value.__module__.split(".")[1]
     described = {attribute for base in ours[1:] if base.__module__.split(".")[1] == folder for attribute in vars(base)}
+    described |= told
     seen: set[str] = set()
     for cls in ours:
         for name, body in vars(cls).items():
-            if name.startswith("_") or name in seen | described:
+            if name.startswith("_") or name.endswith("_") or name in seen | described:
                 continue
             if inspect.isfunction(body) or isinstance(body, (classmethod, property)):
                 seen.add(name)
@@ -255,7 +284,7 @@ def _cell(text: str) -> str:
 
 
 def _link(page: str) -> str:
-    title = Path(page.partition("#")[0]).stem.replace("-", " ")
+    title = Path(page.partition("#")[0]).stem.replace("-", " ").replace("gp", "GP")
     return f"[{title}]({page})"
 
 

@@ -12,6 +12,7 @@ LAYER = {
     "persistence": 3, "data": 3, "training": 3, "distribution": 3, "gp": 3,
     "features": 4, "network": 4, "tabular": 4,
     "surrogate": 5, "baselines": 5,
+    "calibration": 6,
     "analysis": 9, "loading": 9,
     "reports": 10,
     "benchmarks": 11,

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from genbayes.calibration import ConformalSurrogate
     from genbayes.distribution import Empirical, Mixture, Normal, PredictiveDistribution, QuantileFunction
     from genbayes.errors import GenBayesError, InvalidInput
     from genbayes.loading import load
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ConformalSurrogate",
     "Empirical",
     "GenBayesError",
     "InvalidInput",
@@ -28,6 +30,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "ConformalSurrogate": "genbayes.calibration",
     "Empirical": "genbayes.distribution",
     "GenBayesError": "genbayes.errors",
     "InvalidInput": "genbayes.errors",
@@ -38,7 +41,7 @@ _HOME = {
     "QuantileSurrogate": "genbayes.surrogate",
     "load": "genbayes.loading",
 }
-_SUBMODULES = {"analysis", "data", "distribution", "errors", "metrics", "plotting", "reports"}
+_SUBMODULES = {"analysis", "baselines", "data", "distribution", "errors", "metrics", "plotting", "reports"}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,15 +7,20 @@ from importlib import import_module
 from typing import Any
 
 from genbayes.errors import UnreadableFile
-from genbayes.persistence import read_state
+from genbayes.persistence import Composite, State, read_state
 
 __all__ = ["load"]
 
 # Class named in a manifest -> module that holds it. A name that is not here is refused, whatever the file says.
 KNOWN = {
+    "BoostedQuantiles": "genbayes.baselines.boosted",
+    "ConformalSurrogate": "genbayes.calibration.conformal",
     "DeepGP": "genbayes.baselines.deep",
     "HeteroskedasticGP": "genbayes.baselines.heteroskedastic",
+    "NaturalGradientBoosting": "genbayes.baselines.natural",
+    "QuantileForest": "genbayes.baselines.forest",
     "QuantileSurrogate": "genbayes.surrogate.estimator",
+    "SparseGP": "genbayes.baselines.sparse",
     "StationaryGP": "genbayes.baselines.stationary",
 }
 
@@ -38,7 +43,11 @@ def load(path: str | os.PathLike[str]) -> Any:
         ...
         genbayes.errors.UnreadableFile: path must name an existing model file, got 'no-such-file.gb'
     """
-    state = read_state(path)
+    return _restore(read_state(path))
+
+
+def _restore(state: State) -> Any:
+    """The model that a state describes; models inside it come through the same table."""
     if state.kind not in KNOWN:
         raise UnreadableFile(
             f"the model file must hold a class this version knows ({', '.join(KNOWN)}), got {state.kind!r}; "
@@ -46,6 +55,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     model_class = getattr(import_module(KNOWN[state.kind]), state.kind)
     try:
+        if issubclass(model_class, Composite):
+            return model_class.from_parts(state, _restore)
         return model_class.from_state(state)
     except UnreadableFile:
         raise

@@ -16,9 +16,7 @@ Dense = Callable[..., tuple[FloatArray, FloatArray]]
 
 def kriging_of(runs: Replicates, nugget: float = NUGGET) -> ExactKriging:
     profile = exact_profile(runs, LENGTH, nugget)
-    return ExactKriging(
-        GPParameters(LENGTH, nugget, profile.variance, profile.mean, profile.mean_variance), runs
-    )
+    return ExactKriging(GPParameters(LENGTH, nugget, profile.variance, profile.mean, profile.mean_variance), runs)
 
 
 def test_prediction_is_ordinary_kriging(make_runs: Callable[..., Replicates], dense_kriging: Dense) -> None:

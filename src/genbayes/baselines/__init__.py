@@ -7,15 +7,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from genbayes.baselines.boosted import BoostedQuantiles
     from genbayes.baselines.deep import DeepGP
+    from genbayes.baselines.forest import QuantileForest
     from genbayes.baselines.heteroskedastic import HeteroskedasticGP
+    from genbayes.baselines.natural import NaturalGradientBoosting
+    from genbayes.baselines.sparse import SparseGP
     from genbayes.baselines.stationary import StationaryGP
 
-__all__ = ["DeepGP", "HeteroskedasticGP", "StationaryGP"]
+__all__ = [
+    "BoostedQuantiles",
+    "DeepGP",
+    "HeteroskedasticGP",
+    "NaturalGradientBoosting",
+    "QuantileForest",
+    "SparseGP",
+    "StationaryGP",
+]
 
 _HOME = {
+    "BoostedQuantiles": "genbayes.baselines.boosted",
     "DeepGP": "genbayes.baselines.deep",
     "HeteroskedasticGP": "genbayes.baselines.heteroskedastic",
+    "NaturalGradientBoosting": "genbayes.baselines.natural",
+    "QuantileForest": "genbayes.baselines.forest",
+    "SparseGP": "genbayes.baselines.sparse",
     "StationaryGP": "genbayes.baselines.stationary",
 }
 

@@ -32,6 +32,10 @@ N_NEAREST, N_RANDOM = 20, 20  # earlier rows that a term conditions on: near one
 N_ROUNDS = 2  # of finding neighbours and climbing: the length scales decide who is a neighbour
 NTH_NEIGHBOUR, TIMES = 8, 1.5  # the shortest scale worth a start reaches a bit beyond the eighth neighbour
 
+# Replicates are taken to differ by a standard deviation of at least 0.0003. Those that agree to the last digit would
+# ask for no noise at all, and since the nugget has a lower bound, for a process variance near zero as well.
+RESOLUTION = 1e-7
+
 Report = Callable[[int, int, float], None]
 
 
@@ -44,14 +48,17 @@ def estimate_parameters(
     report: Report | None = None,
 ) -> GPParameters:
     """Parameters of largest posterior; see `fit_gp` for the arguments."""
-    tell = _Teller(report, n_starts + 3)
-    ordered = runs.take(rng.permutation(len(runs)))  # the order of Vecchia's likelihood; any beginning is a subset
+    ordered = _blurred(
+        runs.take(rng.permutation(len(runs)))
+    )  # the order of Vecchia's likelihood; any beginning is a subset
     sizes = [min(size, len(runs)) for size in SUBSETS]
     levels = [_exact_posterior(ordered.take(np.arange(size))) for size in sorted(set(sizes))]
     closest, shortest = _shortest_length(ordered), _shortest_length(ordered.take(np.arange(sizes[0])))
+    is_detail_possible = closest < MUCH_CLOSER * shortest
+    tell = _Teller(report, n_starts + 2 + is_detail_possible)
     starts = [starting_point(levels[0], length) for length in _start_lengths(shortest, runs.Z.shape[1], n_starts)]
     found = [search_widely(levels, starts, tell)]
-    if closest < MUCH_CLOSER * shortest:
+    if is_detail_possible:
         found.append(tell(_search_nearby(ordered, closest)))
     if len(runs) <= exact_limit:
         return _finish_exactly(ordered, found, tell)
@@ -99,6 +106,12 @@ def _shortest_length(runs: Replicates) -> float:
     near = NearestRows(runs.Z).find(sample, NTH_NEIGHBOUR + 1)[:, -1]
     distance = np.sqrt(((runs.Z[near] - sample) ** 2).sum(axis=1))
     return TIMES * float(np.median(distance)) or 1.0
+
+
+def _blurred(runs: Replicates) -> Replicates:
+    """The same runs with the least scatter that replicates are allowed."""
+    scatter = runs.scatter + RESOLUTION * np.maximum(runs.count - 1, 0.0)
+    return Replicates(runs.Z, runs.mean, runs.count, scatter)
 
 
 def _spread_rows(n: int, at_most: int) -> IntArray:

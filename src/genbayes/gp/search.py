@@ -97,8 +97,9 @@ def log_prior(theta: FloatArray) -> tuple[float, FloatArray]:
         Value and gradient, shape (p + 1,).
 
     Example:
-        >>> log_prior(np.log([LENGTH_CENTRE, NUGGET_CENTRE]))
-        (0.0, array([-0., -0.]))
+        >>> value, gradient = log_prior(np.log([LENGTH_CENTRE * math.e, NUGGET_CENTRE]))
+        >>> round(value, 4), gradient
+        (-0.3466, array([-0.5, -0. ]))
     """
     p = len(theta) - 1
     centre = np.append(np.full(p, math.log(LENGTH_CENTRE * math.sqrt(p))), math.log(NUGGET_CENTRE))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from genbayes.arrays import FloatArray
+from genbayes.errors import InvalidInput
 from genbayes.gp.estimation import Report, estimate_parameters
 from genbayes.gp.exact import ExactKriging
 from genbayes.gp.fullscale import FullScale
@@ -69,6 +70,8 @@ class FittedGP:
 
     def leave_one_out(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """As `predict` at the u training inputs, but each from the runs at the others, at the same parameters."""
+        if len(self.runs) < 2:
+            raise InvalidInput("runs must have at least two distinct inputs to leave one out, got 1")
         if self._exact is not None:
             mean, variance = self._exact.leave_one_out()
         else:

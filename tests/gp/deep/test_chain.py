@@ -37,22 +37,21 @@ def kolmogorov_distance(u: FloatArray) -> float:
 
 
 def run_without_data(n_steps: int, kernel: Kernel) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Inputs, parameters (steps, 4) as probabilities under their priors, hidden layer (steps, 2, 3)."""
+    """Inputs, parameters (steps, 4): theta_y, nugget, theta_w; hidden layer (steps, 2, 3)."""
     rng, X = np.random.default_rng(8), np.array([[0.0], [0.4], [1.0]])
     settings = DeepGPSettings(kernel=kernel)
     chain = TwoLayerChain(X, NoLikelihood(), settings, ChainState(np.zeros((3, 2)), 1.0, np.ones(2), 0.3))
-    priors = [settings.theta_y, settings.nugget_prior, settings.theta_w, settings.theta_w]
     parameters, layers = [], []
     for _ in range(n_steps):
         chain.step(rng)
         parameters.append([chain.theta_y, chain.nugget, *chain.theta_w])
         layers.append(chain.w.copy())
-    shape, rate = np.array([[p.shape, p.rate] for p in priors]).T
-    return X, gamma.cdf(parameters, shape, scale=1 / rate), np.array(layers)
+    return X, np.array(parameters), np.array(layers)
 
 
 def check_prior(n_steps: int, kernel: Kernel) -> None:
-    X, u, w = run_without_data(n_steps, kernel)
+    X, parameters, w = run_without_data(n_steps, kernel)
+    u = gamma.cdf(parameters, 1.5, scale=1 / np.array([3.9 / 6, 3.9, 3.9 / 4, 3.9 / 4]))
     n_effective = (1 / 12) / standard_error(u) ** 2  # a uniform number has variance 1/12
     for column, n in zip(u.T, n_effective, strict=True):
         assert kolmogorov_distance(column) < 1.95 / math.sqrt(n)  # exceeded once in 1,000
@@ -61,6 +60,17 @@ def check_prior(n_steps: int, kernel: Kernel) -> None:
     products = np.einsum("thi,thj->thij", w, w).reshape(len(w), -1)
     z = (products.mean(axis=0) - np.tile(expected.ravel(), 2)) / standard_error(products)
     assert np.max(np.abs(z)) < 4.7  # t law, 24 degrees of freedom, 12 distinct means: exceeded once in 1,000
+    s = cdist(X, X, "sqeuclidean")
+    quadratic = np.array(
+        [[_quadratic(w[t, j], s, parameters[t, 2 + j], kernel) for j in (0, 1)] for t in range(len(w))]
+    )
+    z = (quadratic.mean(axis=0) - 3) / standard_error(quadratic)  # w and theta_w together: chi-square, 3 rows
+    assert np.max(np.abs(z)) < 4.2  # two means: exceeded once in 1,500
+
+
+def _quadratic(w: FloatArray, s: FloatArray, theta: float, kernel: Kernel) -> float:
+    """w' K^-1 w of one column under its own length scale."""
+    return float(w @ np.linalg.solve(correlate(s, theta, kernel) + latent_jitter(3) * np.eye(3), w))
 
 
 def test_without_likelihood_the_chain_returns_the_prior() -> None:

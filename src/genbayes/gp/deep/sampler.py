@@ -45,7 +45,8 @@ def sample_deep_gp(
         settings: Model and length of the chain.
         rng: Source of all randomness.
         start: Earlier draws; the chain goes on from the last of them. Its inputs may be the first rows of X, the
-            others then start where they are predicted, or any others.
+            others then start where they are predicted, or any others. Without noise a chain that is continued over
+            many added runs may stay in a poor mode: choose runs with it, but predict from a fresh one at the end.
         report: Called now and then with the iteration, the length of the chain and the log likelihood.
 
     Returns:

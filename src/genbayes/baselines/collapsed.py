@@ -1,0 +1,221 @@
+"""A sparse variational GP with the best variational law in closed form: Titsias (2009).
+
+m inducing points U stand for all runs. With K_uu = L L', A = L^{-1} K_uz W^{1/2} / s, e = W^{1/2} (y - mu) / s for n
+inputs with W = diag(count) runs each and noise variance s^2, B = I + A A', c = chol(B)^{-1} A e and N runs:
+
+    bound = -N/2 log(2 pi s^2) - 1/2 log|B| - 1/2 (e'e + scatter / s^2 - c'c) - 1/2 (tr W K_zz / s^2 - tr A A'),
+    mean(x) = mu + c'b,   variance(x) = k(x, x) - a'a + b'b,   a = L^{-1} k_u(x),   b = chol(B)^{-1} a.
+
+The bound lies below the log likelihood by the divergence of the best law over U from the exact posterior, and meets
+it where U are all inputs. The stochastic bound of Hensman et al. (2013) has to learn mean and covariance of that law.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.linalg import solve_triangular
+from torch import Tensor
+
+from genbayes.arrays import FloatArray
+from genbayes.errors import UnreadableFile
+from genbayes.gp.kernel import matern52, matern52_with_slope, scaled_distances
+from genbayes.gp.replicates import Replicates
+
+__all__ = ["SparseParameters", "SparseProcess", "choose_inducing", "collapsed_bound", "condition"]
+
+JITTER = 1e-7  # on the correlations of the inducing points, which may come close to each other
+ROWS_AT_ONCE = 4_000  # of A while conditioning
+
+
+class SparseParameters(NamedTuple):
+    """Everything but the inducing points that a sparse GP is made of, as tensors.
+
+    length (p,), variance of the process (), noise variance of one run (), constant mean ().
+    """
+
+    length: Tensor
+    variance: Tensor
+    noise: Tensor
+    mean: Tensor
+
+
+@dataclass(frozen=True)
+class SparseProcess:
+    """A sparse GP conditioned on its runs, ready to predict; NumPy only.
+
+    Attributes:
+        inducing: Inducing points, shape (m, p).
+        length: Length scales, shape (p,).
+        variance: Variance of the process.
+        noise: Noise variance of one run.
+        mean: Constant mean.
+        factor: L, the lower Cholesky factor of K_uu, shape (m, m).
+        posterior_factor: The lower Cholesky factor of B, shape (m, m).
+        coefficients: c, shape (m,).
+    """
+
+    inducing: FloatArray
+    length: FloatArray
+    variance: float
+    noise: float
+    mean: float
+    factor: FloatArray
+    posterior_factor: FloatArray
+    coefficients: FloatArray
+
+    def predict(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean, variance of the latent function, variance of the noise of one run, (n, p) -> (n,) each."""
+        mean, latent = np.empty((2, len(Z)))
+        for start in range(0, len(Z), ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            k = self.variance * _correlations(self.inducing / self.length, Z[part] / self.length)
+            a = solve_triangular(self.factor, k, lower=True, check_finite=False)
+            b = solve_triangular(self.posterior_factor, a, lower=True, check_finite=False)
+            mean[part] = self.mean + self.coefficients @ b
+            latent[part] = np.maximum(self.variance - (a * a).sum(axis=0) + (b * b).sum(axis=0), 0.0)
+        return mean, latent, np.full(len(Z), self.noise)
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """Everything learnt, by name."""
+        kept = {"inducing": self.inducing, "length": self.length, "coefficients": self.coefficients}
+        kept |= {"factor": self.factor, "posterior_factor": self.posterior_factor}
+        return kept | {"scalars": np.array([self.variance, self.noise, self.mean])}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> SparseProcess:
+        """The process whose `arrays()` these are, if they fit together."""
+        m, p = np.shape(arrays["inducing"])
+        shapes = {"length": (p,), "coefficients": (m,), "factor": (m, m), "posterior_factor": (m, m), "scalars": (3,)}
+        for name, shape in shapes.items():
+            if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
+                raise UnreadableFile(f"the array {name!r} in the model file must hold finite numbers of shape {shape}")
+        variance, noise, mean = (float(value) for value in arrays["scalars"])
+        diagonals = [arrays["factor"].diagonal(), arrays["posterior_factor"].diagonal(), arrays["length"]]
+        if min(variance, noise, *(float(part.min()) for part in diagonals)) <= 0:
+            raise UnreadableFile("scales and variances in the model file must be positive, got some that are not")
+        inducing, length, factor, posterior_factor, coefficients = (
+            arrays[name].astype(np.float64)
+            for name in ("inducing", "length", "factor", "posterior_factor", "coefficients")
+        )
+        return cls(inducing, length, variance, noise, mean, factor, posterior_factor, coefficients)
+
+
+def collapsed_bound(parameters: SparseParameters, inducing: Tensor, runs: Replicates) -> Tensor:
+    """Lower bound of the log likelihood, differentiable in parameters and inducing points.
+
+    Args:
+        parameters: Length scales, variances and mean.
+        inducing: Inducing points, shape (m, p).
+        runs: Training runs with inputs of shape (n, p).
+
+    Returns:
+        The bound, a scalar.
+
+    Example:
+        >>> runs = Replicates.collect(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), np.ones(2))
+        >>> parameters = SparseParameters(*torch.tensor([[1.0], [1.0], [0.5], [0.0]], dtype=torch.float64))
+        >>> one, both = (collapsed_bound(parameters, torch.from_numpy(runs.Z[:m]), runs).item() for m in (1, 2))
+        >>> one < both  # with all inputs the bound is the log likelihood
+        True
+    """
+    noise, N = parameters.noise, runs.n_runs
+    AA, Ae, ee = _statistics(parameters, _factor(parameters, inducing), inducing, runs)
+    posterior_factor, c = _solve_posterior(AA, Ae)
+    fit = ee + float(runs.scatter.sum()) / noise - c @ c
+    gap = N * parameters.variance / noise - AA.trace()
+    return -0.5 * (N * torch.log(2 * math.pi * noise) + 2 * posterior_factor.diagonal().log().sum() + fit + gap)
+
+
+def condition(parameters: SparseParameters, inducing: Tensor, runs: Replicates) -> SparseProcess:
+    """The sparse GP given all runs, some rows at a time; arguments as in `collapsed_bound`.
+
+    Example:
+        >>> runs = Replicates.collect(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), np.ones(2))
+        >>> parameters = SparseParameters(*torch.tensor([[1.0], [1.0], [1e-3], [0.0]], dtype=torch.float64))
+        >>> condition(parameters, torch.from_numpy(runs.Z), runs).predict(np.array([[1.0]]))[0].round(2)
+        array([1.])
+    """
+    with torch.no_grad():
+        factor = _factor(parameters, inducing)
+        AA, Ae = torch.zeros_like(factor), torch.zeros_like(factor[0])
+        for start in range(0, len(runs), ROWS_AT_ONCE):
+            part = runs.take(np.arange(start, min(start + ROWS_AT_ONCE, len(runs))))
+            more = _statistics(parameters, factor, inducing, part)
+            AA, Ae = AA + more[0], Ae + more[1]
+        posterior_factor, c = _solve_posterior(AA, Ae)
+    return SparseProcess(
+        inducing.numpy(), parameters.length.numpy(), float(parameters.variance), float(parameters.noise),
+        float(parameters.mean), factor.numpy(), posterior_factor.numpy(), c.numpy(),
+    )  # fmt: skip
+
+
+def choose_inducing(Z: FloatArray, length: FloatArray, nugget: float, n_inducing: int) -> FloatArray:
+    """Rows that explain the others best: each next one is the row whose variance given the chosen ones is largest.
+
+    The pivots of an incomplete Cholesky factor of K_zz (Burt, Rasmussen & van der Wilk 2020, section 4.2).
+
+    Args:
+        Z: Distinct inputs, shape (n, p).
+        length: Length scales, shape (p,).
+        nugget: Noise variance over process variance.
+        n_inducing: Most rows to choose; fewer once what is left of all rows' variances cannot matter.
+
+    Returns:
+        Inducing points, shape (m, p).
+
+    Example:
+        >>> choose_inducing(np.array([[0.0], [0.1], [5.0]]), np.ones(1), 0.1, 2).ravel()
+        array([0., 5.])
+    """
+    W, n_most = Z / length, min(n_inducing, len(Z))
+    left, explained = np.ones(len(Z)), np.zeros((n_most, len(Z)))
+    enough = max(JITTER, nugget / len(Z))  # then the bound is within half a unit of the log likelihood
+    chosen = []
+    for j in range(n_most):
+        i = int(np.argmax(left))
+        if left[i] < enough:
+            break
+        k = _correlations(W[i : i + 1], W)[0]
+        explained[j] = (k - explained[:j, i] @ explained[:j]) / math.sqrt(left[i])
+        left -= explained[j] ** 2
+        left[i] = 0.0
+        chosen.append(i)
+    return Z[chosen]
+
+
+def _factor(parameters: SparseParameters, inducing: Tensor) -> Tensor:
+    """L, the lower Cholesky factor of K_uu, shape (m, m)."""
+    correlation = matern52(scaled_distances(inducing, inducing, parameters.length))
+    jitter = JITTER * torch.eye(len(inducing), dtype=inducing.dtype)
+    factor: Tensor = torch.linalg.cholesky(parameters.variance * (correlation + jitter))
+    return factor
+
+
+def _statistics(
+    parameters: SparseParameters, factor: Tensor, inducing: Tensor, runs: Replicates
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A A', A e and e'e of some rows; shapes (m, m), (m,), ()."""
+    Z, y, count = (torch.from_numpy(part) for part in (runs.Z, runs.mean, runs.count))
+    root = torch.sqrt(count / parameters.noise)  # W^{1/2} / s
+    K = parameters.variance * matern52(scaled_distances(inducing, Z, parameters.length))
+    A = torch.linalg.solve_triangular(factor, K * root, upper=False)
+    e = root * (y - parameters.mean)
+    return A @ A.T, A @ e, e @ e
+
+
+def _solve_posterior(AA: Tensor, Ae: Tensor) -> tuple[Tensor, Tensor]:
+    """The lower Cholesky factor of B = I + A A', shape (m, m), and c, shape (m,)."""
+    posterior_factor = torch.linalg.cholesky(torch.eye(len(AA), dtype=AA.dtype) + AA)
+    return posterior_factor, torch.linalg.solve_triangular(posterior_factor, Ae[:, None], upper=False)[:, 0]
+
+
+def _correlations(U: FloatArray, W: FloatArray) -> FloatArray:
+    """Matern-5/2 correlations of inputs over length scales, (m, p), (n, p) -> (m, n)."""
+    s = (U * U).sum(axis=1)[:, None] + (W * W).sum(axis=1) - 2 * U @ W.T
+    return matern52_with_slope(np.maximum(s, 0.0))[0]

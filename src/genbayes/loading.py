@@ -17,6 +17,7 @@ KNOWN = {
     "ConformalSurrogate": "genbayes.calibration.conformal",
     "DeepGP": "genbayes.baselines.deep",
     "HeteroskedasticGP": "genbayes.baselines.heteroskedastic",
+    "ModularJumpGP": "genbayes.baselines.jump",
     "NaturalGradientBoosting": "genbayes.baselines.natural",
     "QuantileForest": "genbayes.baselines.forest",
     "QuantileSurrogate": "genbayes.surrogate.estimator",

@@ -15,6 +15,7 @@ from genbayes.baselines.boosted import BoostedQuantiles
 from genbayes.baselines.deep import DeepGP
 from genbayes.baselines.forest import QuantileForest
 from genbayes.baselines.heteroskedastic import HeteroskedasticGP
+from genbayes.baselines.jump import ModularJumpGP
 from genbayes.baselines.natural import NaturalGradientBoosting
 from genbayes.baselines.sparse import SparseGP
 from genbayes.baselines.stationary import StationaryGP
@@ -228,6 +229,12 @@ class TestDeepGP(SurrogateContract):
     model = DeepGP
     small: ClassVar = {"n_samples": 20, "n_burn_in": 60, "thinning": 1, "noise": "estimated"}
     in_checks: ClassVar = {**small, "n_samples": 8, "n_burn_in": 25, "random_state": 0}
+
+
+class TestModularJumpGP(SurrogateContract):
+    model = ModularJumpGP
+    small: ClassVar = {"n_starts": 1}
+    in_checks: ClassVar = {"n_starts": 1, "random_state": 0}
 
 
 class TestHeteroskedasticGP(SurrogateContract):

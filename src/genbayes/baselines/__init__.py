@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from genbayes.baselines.deep import DeepGP
     from genbayes.baselines.forest import QuantileForest
     from genbayes.baselines.heteroskedastic import HeteroskedasticGP
+    from genbayes.baselines.jump import ModularJumpGP
     from genbayes.baselines.natural import NaturalGradientBoosting
     from genbayes.baselines.sparse import SparseGP
     from genbayes.baselines.stationary import StationaryGP
@@ -19,6 +20,7 @@ __all__ = [
     "BoostedQuantiles",
     "DeepGP",
     "HeteroskedasticGP",
+    "ModularJumpGP",
     "NaturalGradientBoosting",
     "QuantileForest",
     "SparseGP",
@@ -29,6 +31,7 @@ _HOME = {
     "BoostedQuantiles": "genbayes.baselines.boosted",
     "DeepGP": "genbayes.baselines.deep",
     "HeteroskedasticGP": "genbayes.baselines.heteroskedastic",
+    "ModularJumpGP": "genbayes.baselines.jump",
     "NaturalGradientBoosting": "genbayes.baselines.natural",
     "QuantileForest": "genbayes.baselines.forest",
     "SparseGP": "genbayes.baselines.sparse",

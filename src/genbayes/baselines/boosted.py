@@ -197,4 +197,4 @@ def _choose_shape(booster: _Booster, shapes: Sequence[int]) -> int:
 def _leaf_size(tau: float, n: int) -> int:
     """Least rows of a leaf at level tau: 3 beyond the quantile, but at least 10, and at most an eighth of all."""
     wanted = max(SMALLEST_LEAF, BEYOND_QUANTILE / min(tau, 1 - tau))
-    return max(2, int(min(wanted, LARGEST_SHARE * n)))
+    return max(2, round(min(wanted, LARGEST_SHARE * n)))

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from genbayes.arrays import FloatArray
 from genbayes.baselines.gaussian import FittedProcess, GaussianBaseline
 from genbayes.gp import FittedGP, Replicates, fit_gp
 from genbayes.seeding import RandomState
@@ -62,7 +63,8 @@ class StationaryGP(GaussianBaseline):
         self.random_state = random_state
 
     @property
-    def length_scales_(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def length_scales_(self) -> FloatArray:
+        """Length scale of each scaled input, shape (p,)."""
         return self.gp_.parameters.length
 
     def _check_settings(self) -> None:

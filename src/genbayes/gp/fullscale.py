@@ -129,10 +129,10 @@ class FullScale:
         n = len(self.W)
         gradient, precision, shared = np.zeros(n), np.zeros(n), np.zeros((n, len(self.coefficients)))
         for terms in self._training_terms():
-            B = terms.transform(n)
-            gradient += B.T @ ((terms.told - terms.psi @ self.coefficients) / terms.variance)
-            precision += (B * B).T @ (1 / terms.variance)
-            shared += B.T @ (terms.psi / terms.variance[:, None])
+            B, touched = terms.transform()
+            gradient[touched] += B.T @ ((terms.told - terms.psi @ self.coefficients) / terms.variance)
+            precision[touched] += (B * B).T @ (1 / terms.variance)
+            shared[touched] += B.T @ (terms.psi / terms.variance[:, None])
         precision -= self._uncertainty(shared)
         return self.y - gradient / precision, np.maximum(1 / precision - self.noise, 0.0)
 
@@ -192,13 +192,15 @@ class _Terms:
     near: IntArray
     rows: IntArray | None = None
 
-    def transform(self, n: int) -> csr_array:
-        """The rows of B, shape (b, n): one at the row itself, minus the weights at its neighbours."""
+    def transform(self) -> tuple[csr_array, IntArray]:
+        """These rows of B, one at the row itself and minus the weights at its neighbours, shape (b, t), and which t."""
         assert self.rows is not None
         b, m = self.weights.shape
         columns = np.column_stack([np.maximum(self.near, 0), self.rows])  # missing neighbours have zero weight
         values = np.column_stack([-self.weights, np.ones(b)])
-        return csr_array((values.ravel(), (np.repeat(np.arange(b), m + 1), columns.ravel())), shape=(b, n))
+        touched, place = np.unique(columns, return_inverse=True)
+        shape = (b, len(touched))
+        return csr_array((values.ravel(), (np.repeat(np.arange(b), m + 1), place.ravel())), shape=shape), touched
 
 
 def _slices(n: int, entries_per_row: int) -> Iterator[slice]:

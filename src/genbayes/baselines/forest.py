@@ -115,7 +115,7 @@ class QuantileForest(Baseline):
     def _choose(self, runs: ScaledRuns, rng: np.random.Generator, report: Any) -> tuple[int, float]:
         """Least rows of a leaf and share of inputs with the least out-of-bag pinball loss, of those left open."""
         sizes = LEAF_ROWS if self.n_leaf_rows is None else (self.n_leaf_rows,)
-        shares = MAX_FEATURES if self.max_features is None else (float(self.max_features),)
+        shares = _distinct_shares(runs.Z.shape[1]) if self.max_features is None else [float(self.max_features)]
         choices = list(itertools.product(sizes, shares))
         if len(choices) == 1:
             return choices[0]
@@ -203,6 +203,11 @@ class QuantileForest(Baseline):
         if not np.isin(nodes[self.trees_.left == nodes], leaf[drawn > 0]).all():
             raise UnreadableFile("every leaf in the model file must hold training runs, got one without")
         self._remember(y, weight, leaf.astype(np.int64), drawn.astype(np.int64))
+
+
+def _distinct_shares(p: int) -> list[float]:
+    """The shares of p inputs to choose from, without those that try as many inputs as a larger one."""
+    return list({max(1, int(share * p)): share for share in MAX_FEATURES}.values())
 
 
 def weighted_quantiles(y: FloatArray, weight: FloatArray, tau: FloatArray) -> FloatArray:

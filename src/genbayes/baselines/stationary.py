@@ -23,7 +23,7 @@ class StationaryGP(GaussianBaseline):
 
     Length scales and nugget maximise the marginal likelihood from several starting points; replicates enter by their
     means and counts. Exact to 3,000 distinct inputs; beyond, parameters come from a Vecchia likelihood and predictions
-    from inducing points and near neighbours together. Engine: our own L-BFGS on analytic gradients with one Cholesky
+    from inducing points and near neighbours together. Engine: our own BFGS on analytic gradients with one Cholesky
     factor a step (`genbayes.gp`), which needs no extra and is faster than the wrappers we measured
     (docs/baselines/stationary-gp.md).
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from genbayes import InvalidInput, load
 from genbayes.baselines import QuantileForest
-from genbayes.baselines.forest import weighted_quantiles
+from genbayes.baselines.forest import _distinct_shares, weighted_quantiles
 from genbayes.errors import UnreadableFile
 from genbayes.persistence import State, read_state, write_state
 
@@ -84,6 +84,12 @@ def test_few_useful_inputs_among_many_ask_for_all_to_be_tried() -> None:
     X = rng.uniform(size=(150, 8))
     model = QuantileForest(n_trees=5, n_leaf_rows=5, random_state=0).fit(X, 5 * X[:, 0])
     assert model.max_features_ == 1.0
+
+
+def test_shares_that_mean_the_same_number_of_inputs_are_tried_once() -> None:
+    assert _distinct_shares(1) == [1.0]
+    assert _distinct_shares(2) == [2 / 3, 1.0]
+    assert _distinct_shares(9) == [1 / 3, 2 / 3, 1.0]
 
 
 def test_there_are_fewer_trees_where_rows_abound() -> None:

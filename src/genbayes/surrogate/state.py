@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.features import Bimodality, FeatureMap, Identity
-from genbayes.features.mixture import GaussianMixture
+from genbayes.features.regimes import TwoGaussians
 from genbayes.network import IQNSettings, LossWeights, NetworkShape, PriorIQN
 from genbayes.persistence import State
 from genbayes.tabular.state import known_parameters, restore_table, state_of_table
@@ -61,7 +61,7 @@ def restore_fitted(cls: type[S], state: State) -> S:
     model.weights_ = LossWeights(**state.value("weights"))
     bic_gain, valley = state.value("bimodality")
     share, mean, sd = state.array("mixture", (3, 2))
-    model.bimodality_ = Bimodality(float(bic_gain), float(valley), GaussianMixture(share, mean, sd))
+    model.bimodality_ = Bimodality(float(bic_gain), float(valley), TwoGaussians(share, mean, sd))
     model.settings_ = _settings(state.value("settings"))
     model.features_ = [_feature_map(state.nested(f"map{i}")) for i in range(int(state.value("n_maps")))]
     if any(not isinstance(each, Identity) for each in model.features_):

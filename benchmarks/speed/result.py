@@ -33,7 +33,7 @@ class Result:
     series: dict[str, list[float]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        plain = asdict(self)
+        plain = asdict(self) | {"met": None if self.met is None else bool(self.met)}
         if self.series is None:
             del plain["series"]
         return plain

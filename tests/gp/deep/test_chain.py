@@ -1,6 +1,7 @@
 """The chain's own checks: it returns the prior where there is no likelihood, and gets the joint law right."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ from scipy.spatial.distance import cdist
 from scipy.stats import chi2, gamma
 
 from genbayes.arrays import FloatArray
+from genbayes.gp.deep import chain as chain_module
 from genbayes.gp.deep.chain import ChainState, TwoLayerChain
 from genbayes.gp.deep.correlation import correlate, latent_jitter
+from genbayes.gp.deep.elliptical import elliptical_slice
 from genbayes.gp.deep.likelihood import OuterLikelihood
 from genbayes.gp.deep.settings import KERNELS, DeepGPSettings, GammaPrior, Kernel, ScalePrior
 
@@ -162,3 +165,20 @@ def test_the_log_likelihood_belongs_to_the_state() -> None:
     for _ in range(20):
         chain.step(rng)
         assert chain.log_likelihood == outer(chain.s, chain.theta_y, chain.nugget)  # to the last bit
+
+
+def test_every_slice_starts_from_the_value_of_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    gaps = []
+
+    def watched(w: FloatArray, nu: FloatArray, log_likelihood: Any, current: float, rng: np.random.Generator) -> Any:
+        gaps.append(log_likelihood(w) - current)
+        return elliptical_slice(w, nu, log_likelihood, current, rng)
+
+    monkeypatch.setattr(chain_module, "elliptical_slice", watched)
+    rng = np.random.default_rng(4)
+    outer = OuterLikelihood(rng.standard_normal(5), "matern52", ScalePrior())
+    chain = TwoLayerChain(X_GEWEKE, outer, DeepGPSettings(), ChainState(X_GEWEKE, 1.0, np.ones(2), 0.1))
+    for _ in range(20):
+        chain.step(rng)
+    assert len(gaps) == 40
+    assert np.max(np.abs(gaps)) < 1e-8  # columns are added in another order, so not to the last bit

@@ -61,6 +61,12 @@ def test_a_likelihood_that_allows_one_state_keeps_it() -> None:
     assert value == 0.0
 
 
+def test_a_likelihood_that_denies_its_own_value_keeps_the_state() -> None:
+    w, value = elliptical_slice(np.ones(2), np.zeros(2), lambda w: -1e9, 0.0, np.random.default_rng(0))
+    np.testing.assert_array_equal(w, np.ones(2))
+    assert value == 0.0
+
+
 def test_the_new_state_lies_on_the_ellipse_and_above_the_level() -> None:
     rng = np.random.default_rng(1)
     w, nu = np.array([1.0, 0.0]), np.array([0.0, 1.0])  # here the ellipse is the unit circle

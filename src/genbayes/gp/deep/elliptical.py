@@ -15,6 +15,8 @@ from genbayes.arrays import FloatArray
 
 __all__ = ["elliptical_slice"]
 
+SMALLEST_BRACKET = 1e-14  # angles below it change nothing in double precision
+
 
 def elliptical_slice(
     w: FloatArray,
@@ -47,7 +49,7 @@ def elliptical_slice(
     level = current - rng.standard_exponential()  # log of a uniform share of the likelihood
     phi = rng.uniform(0.0, 2.0 * math.pi)
     lower, upper = phi - 2.0 * math.pi, phi
-    while True:  # ends: the bracket shrinks to phi = 0, where the state is w and its value exceeds the level
+    while upper - lower > SMALLEST_BRACKET:
         proposal = w * math.cos(phi) + nu * math.sin(phi)
         value = log_likelihood(proposal)
         if value >= level:
@@ -57,3 +59,5 @@ def elliptical_slice(
         else:
             upper = phi
         phi = rng.uniform(lower, upper)
+    # phi = 0 is always above the level, unless rounding lets an ill-conditioned likelihood differ from its own value
+    return w, current

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from genbayes.calibration import ConformalSurrogate
     from genbayes.distribution import Empirical, Mixture, Normal, PredictiveDistribution, QuantileFunction
     from genbayes.errors import GenBayesError, InvalidInput
+    from genbayes.features import BoundaryFeatures
     from genbayes.loading import load
     from genbayes.surrogate import QuantileSurrogate
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BoundaryFeatures",
     "ConformalSurrogate",
     "Empirical",
     "GenBayesError",
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "BoundaryFeatures": "genbayes.features",
     "ConformalSurrogate": "genbayes.calibration",
     "Empirical": "genbayes.distribution",
     "GenBayesError": "genbayes.errors",

@@ -10,8 +10,8 @@ import torch
 from sklearn.base import clone
 
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.features import Bimodality, FeatureMap, Identity
-from genbayes.features.regimes import TwoGaussians
+from genbayes.features import Bimodality, BoundaryFeatures, FeatureMap, Identity
+from genbayes.features.mixture import GaussianMixture
 from genbayes.network import IQNSettings, LossWeights, NetworkShape, PriorIQN
 from genbayes.persistence import State
 from genbayes.tabular.state import known_parameters, restore_table, state_of_table
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["restore_fitted", "state_of_fitted"]
 
-FEATURE_MAPS: dict[str, type[FeatureMap]] = {"Identity": Identity}  # the only maps a file may name
+FEATURE_MAPS: dict[str, type[FeatureMap]] = {  # the only maps a file may name
+    "BoundaryFeatures": BoundaryFeatures,
+    "Identity": Identity,
+}
 HISTORY_CURVES = ("epoch", "loss", "held_out_epoch", "held_out_crps")
 
 S = TypeVar("S", bound="QuantileSurrogate")
@@ -61,7 +64,7 @@ def restore_fitted(cls: type[S], state: State) -> S:
     model.weights_ = LossWeights(**state.value("weights"))
     bic_gain, valley = state.value("bimodality")
     share, mean, sd = state.array("mixture", (3, 2))
-    model.bimodality_ = Bimodality(float(bic_gain), float(valley), TwoGaussians(share, mean, sd))
+    model.bimodality_ = Bimodality(float(bic_gain), float(valley), GaussianMixture(share, mean, sd))
     model.settings_ = _settings(state.value("settings"))
     model.features_ = [_feature_map(state.nested(f"map{i}")) for i in range(int(state.value("n_maps")))]
     if any(not isinstance(each, Identity) for each in model.features_):

@@ -1,0 +1,159 @@
+"""BoundaryFeatures: T(x) = [x, c(x)], c a classifier of the regimes of y; GBC-Aug of paper section 4.2 uses it.
+
+A mixture on y says what regime a run lies in (`regimes`), a committee learns that from x (`classifier`), and its
+probabilities are appended to x. Training rows get out-of-fold probabilities: as unsure near the boundary as those of
+new inputs will be.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from genbayes.arrays import FloatArray
+from genbayes.data.dataset import Dataset
+from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
+from genbayes.features.base import FeatureMap
+from genbayes.features.classifier import RegimeClassifier, fit_classifier
+from genbayes.features.mixture import GaussianMixture
+from genbayes.features.regimes import MOST_REGIMES, evidence_of, find_regimes
+from genbayes.features.scoring import responsibilities
+from genbayes.persistence import State
+from genbayes.validation import check_count
+
+__all__ = ["BoundaryFeatures", "OneRegimeWarning"]
+
+
+FEWEST_INPUTS = 4  # two on either side of a boundary, so that one of a side can be left out
+
+
+class OneRegimeWarning(GenBayesWarning):
+    """The response has one regime, so that boundary features add nothing."""
+
+
+class BoundaryFeatures(FeatureMap):
+    """Inputs followed by the probability of the upper regime, or by that of each where there are more than two.
+
+    Args:
+        n_regimes: Number of regimes; None to find it in the responses.
+
+    Attributes:
+        mixture_: One Gaussian for each regime, in order of their means.
+        n_regimes_: Their number; with 1, T(x) = x.
+        classifier_: Probability of each regime at x; None for one regime.
+        accuracy_: Share of rows whose regime the classifier names rightly without having seen them.
+
+    Example:
+        >>> X = np.linspace(-1, 1, 100)[:, None]
+        >>> y = np.where(X[:, 0] > 0.2, 8.0, 0.0) + np.sin(50 * X[:, 0])
+        >>> boundary = BoundaryFeatures()
+        >>> Z = boundary.fit_transform(Dataset(X, y, np.ones(100)), np.random.default_rng(0))
+        >>> boundary.transform(np.array([[-0.5], [0.9]])).round(1)
+        array([[-0.5,  0. ],
+               [ 0.9,  1. ]])
+    """
+
+    mixture_: GaussianMixture
+    classifier_: RegimeClassifier | None
+    accuracy_: float
+
+    def __init__(self, n_regimes: int | None = None) -> None:
+        self.n_regimes = n_regimes
+
+    @property
+    def n_regimes_(self) -> int:
+        """Number of regimes found."""
+        return len(self.mixture_)
+
+    def fit_transform(self, data: Dataset, rng: np.random.Generator) -> FloatArray:
+        """Learn regimes and classifier; the inputs of the runs with out-of-fold probabilities, (n, p)."""
+        self.mixture_ = find_regimes(data.y, data.weight, self._checked_number(data.y))
+        self.n_inputs_ = data.X.shape[1]
+        if len(self.mixture_) == 1:
+            return self._without_regimes(data.X)
+        _require_distinct(data.X)
+        evidence = evidence_of(self.mixture_, data.y)
+        label = responsibilities(evidence, self.mixture_.share)
+        seen = np.unique(label.argmax(axis=1))
+        if len(seen) < len(self.mixture_):
+            raise InvalidInput(
+                f"y must show {len(self.mixture_)} regimes for n_regimes={self.n_regimes}, got {len(seen)} with any "
+                "runs; leave n_regimes=None to let the responses say how many"
+            )
+        self.classifier_, unseen = fit_classifier(data.X, evidence, label, data.weight, rng)
+        right = unseen.argmax(axis=1) == label.argmax(axis=1)
+        self.accuracy_ = float(np.average(right, weights=data.weight))
+        return self._appended(data.X, unseen)
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """Inputs and probabilities of their regimes, (n, d) -> (n, p)."""
+        self._require_fitted()
+        if self.classifier_ is None:
+            return X
+        return self._appended(X, self.classifier_.probabilities(X))
+
+    def to_state(self) -> State:
+        """The mixture, the classifier and how good it is."""
+        self._require_fitted()
+        values = {
+            "n_regimes": None if self.n_regimes is None else int(self.n_regimes),
+            "n_inputs": self.n_inputs_,
+            "accuracy": self.accuracy_,
+        }
+        mixture = np.stack([self.mixture_.share, self.mixture_.mean, self.mixture_.sd])
+        state = State("BoundaryFeatures", values, {"mixture": mixture})
+        return state if self.classifier_ is None else state.with_part("classifier", self.classifier_.to_state())
+
+    @classmethod
+    def from_state(cls, state: State) -> BoundaryFeatures:
+        """The map that a file describes."""
+        boundary = cls(state.value("n_regimes"))
+        mixture = state.array("mixture", (3, None))
+        if mixture.shape[1] < 1:
+            raise UnreadableFile("the mixture in the model file must have a regime, got none")
+        boundary.mixture_ = GaussianMixture(*mixture)
+        boundary.n_inputs_ = int(state.value("n_inputs"))
+        boundary.accuracy_ = float(state.value("accuracy"))
+        boundary.classifier_ = None
+        if boundary.n_regimes_ > 1:
+            part = state.nested("classifier")
+            boundary.classifier_ = RegimeClassifier.from_state(part, boundary.n_inputs_, boundary.n_regimes_)
+        return boundary
+
+    def _require_fitted(self) -> None:
+        if not hasattr(self, "mixture_"):
+            raise NotFittedError("This BoundaryFeatures instance is not fitted yet; call fit_transform first")
+
+    def _checked_number(self, y: FloatArray) -> int | None:
+        if self.n_regimes is None:
+            return None
+        wanted, most = check_count(self.n_regimes, "n_regimes", at_least=2), min(MOST_REGIMES, len(np.unique(y)))
+        if wanted > most:
+            raise InvalidInput(f"n_regimes must be at most {most} for these responses, got {wanted}")
+        return wanted
+
+    def _without_regimes(self, X: FloatArray) -> FloatArray:
+        """T(x) = x, and a warning that says so."""
+        self.classifier_, self.accuracy_ = None, 1.0
+        warnings.warn(
+            "the response has one regime, so BoundaryFeatures adds nothing and T(x) = x was used; "
+            "pass n_regimes=2 to insist on two",
+            OneRegimeWarning,
+            stacklevel=3,
+        )
+        return X
+
+    def _appended(self, X: FloatArray, probabilities: FloatArray) -> FloatArray:
+        """With two regimes one probability says it all."""
+        return np.column_stack([X, probabilities[:, 1:] if self.n_regimes_ == 2 else probabilities])
+
+
+def _require_distinct(X: FloatArray) -> None:
+    n_distinct = len(np.unique(X, axis=0))
+    if n_distinct < FEWEST_INPUTS:
+        raise InvalidInput(
+            f"X must have at least {FEWEST_INPUTS} distinct rows for BoundaryFeatures to learn a boundary from, "
+            f"got {n_distinct}; leave features=None"
+        )

@@ -40,9 +40,15 @@ class Section:
 REPORT = "quickstart.md#one-command"
 DATA, FILES, LOSS = "concepts/data.md", "concepts/files.md", "concepts/loss.md"
 LAW, NETWORK, SCORES = "concepts/distribution.md", "concepts/quantile-network.md", "concepts/scores.md"
-TRAINING = "concepts/training.md"
+CHOOSING, DIAGNOSTICS, TRAINING = "concepts/choosing.md", "concepts/diagnostics.md", "concepts/training.md"
 SECTIONS = [
-    Section("surrogate", "Models to fit.", "quickstart.md", {}),
+    Section(
+        "surrogate",
+        "Models to fit.",
+        "quickstart.md",
+        {"GPInformedSurrogate": f"{CHOOSING}#a-network-on-what-a-gp-leaves"},
+    ),
+    Section("selection", "The surrogate that chooses for you.", CHOOSING, {}, like=genbayes.QuantileSurrogate),
     Section(
         "baselines",
         "The competitors, with the methods of [QuantileSurrogate](#quantilesurrogate); only further ones are listed.",
@@ -54,6 +60,7 @@ SECTIONS = [
             "ModularJumpGP": "baselines/modular-jump-gp.md",
             "NaturalGradientBoosting": "baselines/natural-gradient-boosting.md",
             "QuantileForest": "baselines/quantile-forest.md",
+            "RegimeGP": "baselines/regime-gp.md",
             "SparseGP": "baselines/sparse-gp.md",
             "StationaryGP": "baselines/stationary-gp.md",
         },
@@ -66,8 +73,19 @@ SECTIONS = [
         LAW,
         {"Predictor": "quickstart.md", "pool_quantile_functions": f"{LAW}#pooling"},
     ),
-    Section("calibration", "Coverage that is promised for finite samples.", "concepts/calibration.md", {}),
-    Section("metrics", "Scores from arrays.", SCORES, {"pit": f"{SCORES}#pit"}),
+    Section(
+        "calibration",
+        "Coverage that is promised for finite samples, and checks of laws that promise none.",
+        DIAGNOSTICS,
+        {"ConformalSurrogate": "concepts/calibration.md"},
+    ),
+    Section(
+        "metrics",
+        "Scores from arrays.",
+        SCORES,
+        {"pit": f"{SCORES}#pit"}
+        | dict.fromkeys(["count_band", "count_bins", "pit_shares", "share_band", "share_p_value"], DIAGNOSTICS),
+    ),
     Section(
         "analysis",
         "What people do with a fitted model.",
@@ -80,10 +98,9 @@ SECTIONS = [
         "plotting",
         "Pictures from arrays, each on the Matplotlib axis it is given or on a new one.",
         REPORT,
-        dict.fromkeys(["calibration_band", "plot_calibration"], SCORES)
-        | dict.fromkeys(["pit_band", "pit_counts", "plot_pit"], f"{SCORES}#pit")
+        dict.fromkeys(["plot_calibration", "plot_decomposition", "plot_pit", "plot_reliability"], DIAGNOSTICS)
         | dict.fromkeys(["plot_fan", "plot_fan_by_category"], LAW)
-        | {"plot_training": TRAINING},
+        | {"plot_scores": CHOOSING, "plot_training": TRAINING},
     ),
     Section("errors", "What is raised, and what is warned of.", f"{DATA}#what-is-refused", {}),
     Section(

@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     from genbayes.errors import GenBayesError, InvalidInput
     from genbayes.features import BoundaryFeatures
     from genbayes.loading import load
-    from genbayes.surrogate import QuantileSurrogate
+    from genbayes.selection import AutoSurrogate
+    from genbayes.surrogate import GPInformedSurrogate, QuantileSurrogate
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AutoSurrogate",
     "BoundaryFeatures",
     "ConformalSurrogate",
     "Empirical",
+    "GPInformedSurrogate",
     "GenBayesError",
     "InvalidInput",
     "Mixture",
@@ -32,9 +35,11 @@ __all__ = [
 ]
 
 _HOME = {
+    "AutoSurrogate": "genbayes.selection",
     "BoundaryFeatures": "genbayes.features",
     "ConformalSurrogate": "genbayes.calibration",
     "Empirical": "genbayes.distribution",
+    "GPInformedSurrogate": "genbayes.surrogate",
     "GenBayesError": "genbayes.errors",
     "InvalidInput": "genbayes.errors",
     "Mixture": "genbayes.distribution",

@@ -13,14 +13,17 @@ __all__ = ["load"]
 
 # Class named in a manifest -> module that holds it. A name that is not here is refused, whatever the file says.
 KNOWN = {
+    "AutoSurrogate": "genbayes.selection.auto",
     "BoostedQuantiles": "genbayes.baselines.boosted",
     "ConformalSurrogate": "genbayes.calibration.conformal",
     "DeepGP": "genbayes.baselines.deep",
+    "GPInformedSurrogate": "genbayes.surrogate.informed",
     "HeteroskedasticGP": "genbayes.baselines.heteroskedastic",
     "ModularJumpGP": "genbayes.baselines.jump",
     "NaturalGradientBoosting": "genbayes.baselines.natural",
     "QuantileForest": "genbayes.baselines.forest",
     "QuantileSurrogate": "genbayes.surrogate.estimator",
+    "RegimeGP": "genbayes.baselines.regime",
     "SparseGP": "genbayes.baselines.sparse",
     "StationaryGP": "genbayes.baselines.stationary",
 }

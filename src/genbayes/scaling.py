@@ -16,7 +16,7 @@ from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
 from genbayes.validation import describe_rows
 
-__all__ = ["Bounds", "InputScaler", "ResponseScaler", "check_within", "weighted_moments"]
+__all__ = ["Bounds", "InputScaler", "ResponseScaler", "as_bounds", "check_within", "weighted_moments"]
 
 Bounds = tuple[float | None, float | None]
 
@@ -47,6 +47,25 @@ def weighted_moments(values: FloatArray, weight: FloatArray) -> tuple[FloatArray
     rounding = 4 * np.finfo(np.float64).eps * np.abs(center)  # a constant column's spread is rounding noise
     scale = np.where(scale > rounding, scale, 1.0)
     return np.asarray(center * unit), np.asarray(scale * unit)
+
+
+def as_bounds(bounds: Bounds | None) -> Bounds:
+    """The user's `y_bounds` as a pair, checked.
+
+    Example:
+        >>> as_bounds(None), as_bounds((0, None))
+        ((None, None), (0.0, None))
+    """
+    if bounds is None:
+        return (None, None)
+    try:
+        lower, upper = (None if bound is None else float(bound) for bound in bounds)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"y_bounds must be (lower, upper), got {bounds!r}; either may be None") from error
+    finite = all(bound is None or np.isfinite(bound) for bound in (lower, upper))
+    if not finite or (lower is not None and upper is not None and lower >= upper):
+        raise InvalidInput(f"y_bounds must be finite or None with lower < upper, got {bounds!r}; use None for no bound")
+    return lower, upper
 
 
 def check_within(y: FloatArray, bounds: Bounds) -> FloatArray:

@@ -9,8 +9,7 @@ from scipy.stats import binom
 from genbayes.analysis import assess, expected_coverage
 from genbayes.analysis.assessment import _crps_without_inputs
 from genbayes.errors import InvalidInput
-from genbayes.metrics import crps_normal
-from genbayes.plotting import calibration_band
+from genbayes.metrics import crps_normal, share_band
 
 Maker = Callable[..., Any]
 
@@ -34,7 +33,7 @@ def test_scores_are_those_of_the_closed_form(make_model: Maker) -> None:
 def test_a_true_law_stays_within_the_calibration_band(make_model: Maker) -> None:
     X, y = sample(2_000)
     result = assess(make_model(lambda X: X[:, 0]), X, y)
-    lower, upper = calibration_band(result.nominal, result.n)
+    lower, upper = share_band(result.nominal, result.n)
     assert (result.observed >= lower).all()
     assert (result.observed <= upper).all()
 
@@ -73,6 +72,22 @@ def test_the_dictionary_is_plain_json(make_model: Maker, y: np.ndarray) -> None:
     result = assess(make_model(lambda X: X[:, 0]), np.zeros((5, 1)), y).to_dict()
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert sum(result["pit_counts"]) == 5
+
+
+def test_the_parts_add_up_to_the_score(make_model: Maker) -> None:
+    X, y = sample(100)
+    result = assess(make_model(lambda X: X[:, 0]), X, y)
+    parts = result.diagnostics.decomposition
+    assert parts.crps == pytest.approx(result.crps)
+    assert parts.miscalibration - parts.discrimination + parts.uncertainty == pytest.approx(result.crps)
+    assert parts.uncertainty == pytest.approx(result.crps_reference * 99 / 100)  # here each y is among its own law
+
+
+def test_the_dictionary_holds_the_verdict(make_model: Maker) -> None:
+    X, y = sample(300)
+    found = assess(make_model(lambda X: X[:, 0], scale=0.4), X, y).to_dict()["diagnostics"]
+    assert found["findings"] == ["narrow"]
+    assert found["sentence"].startswith("The intervals are too narrow: ")
 
 
 @pytest.mark.parametrize(("n", "level"), [(10, 0.9), (133, 0.9), (20_000, 0.5)])

@@ -6,6 +6,7 @@ def test_scores_are_shown(ask, bell, runs) -> None:
     assert (answer.code, answer.err) == (0, "")
     assert "m.gb on the 20 rows of runs.csv" in answer.out
     assert all(name in answer.out for name in ("CRPS", "RMSE", "50% intervals", "90% intervals", "PIT"))
+    assert all(name in answer.out for name in ("miscalibration", "discrimination", "Luck alone does so in"))
 
 
 def test_json_is_one_object(ask, bell, runs) -> None:
@@ -14,6 +15,9 @@ def test_json_is_one_object(ask, bell, runs) -> None:
     assert found["crps"] > 0
     assert found["report"] is None
     assert sum(found["pit_counts"]) == 20
+    parts = found["diagnostics"]["crps_decomposition"]
+    assert parts["crps"] == pytest.approx(found["crps"])
+    assert found["diagnostics"]["sentence"]
 
 
 def test_a_report_is_written_with_the_same_scores(ask, bell, runs, tmp_path) -> None:

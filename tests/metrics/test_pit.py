@@ -2,10 +2,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import kstest
+from scipy.stats import kstest, poisson
 
 from genbayes.errors import InvalidInput
-from genbayes.metrics import pit
+from genbayes.metrics import count_bins, pit, pit_shares
 
 
 def test_it_is_the_share_of_draws_below() -> None:
@@ -40,3 +40,38 @@ def test_its_mean_is_one_half_for_whole_numbers_too() -> None:
 def test_bad_draws_are_refused(q: object, y: object, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         pit(q, y)
+
+
+def test_shares_without_atoms_are_those_of_the_values_below() -> None:
+    u = np.random.default_rng(0).uniform(size=50)
+    tau = [0.2, 0.5, 0.9]
+    np.testing.assert_allclose(pit_shares(u, u, tau), [(u <= t).mean() for t in tau])
+
+
+def test_an_observation_at_an_atom_is_spread_over_the_jump() -> None:
+    np.testing.assert_allclose(pit_shares([0.2], [0.6], [0.1, 0.2, 0.3, 0.5, 0.6, 0.7]), [0, 0, 0.25, 0.75, 1, 1])
+
+
+def test_shares_of_a_true_law_of_whole_numbers_are_the_levels() -> None:
+    y = np.random.default_rng(1).poisson(1.0, size=20_000)
+    tau = np.array([0.05, 0.3, 0.5, 0.9])
+    share = pit_shares(poisson.cdf(y - 1, 1.0), poisson.cdf(y, 1.0), tau)
+    np.testing.assert_allclose(share, tau, atol=4 * 0.5 / math.sqrt(20_000))  # spread shares vary less than counts
+
+
+def test_a_weight_of_two_counts_as_two_rows() -> None:
+    lower, upper = np.array([0.1, 0.4, 0.7]), np.array([0.1, 0.6, 0.7])
+    twice = np.array([0, 1, 1, 2])
+    tau = [0.2, 0.5, 0.65]
+    np.testing.assert_allclose(pit_shares(lower, upper, tau, [1, 2, 1]), pit_shares(lower[twice], upper[twice], tau))
+
+
+@pytest.mark.parametrize(("lower", "upper"), [([0.5], [0.4]), ([-0.1], [0.2]), ([0.9], [1.1]), ([], [])])
+def test_what_is_no_probability_is_refused(lower: list, upper: list) -> None:
+    with pytest.raises(InvalidInput, match="lower and upper must be probabilities with lower <= upper"):
+        pit_shares(lower, upper, [0.5])
+
+
+@pytest.mark.parametrize(("n", "n_bins"), [(1, 4), (10, 4), (100, 9), (20_000, 20)])
+def test_the_number_of_bins_suits_n(n: int, n_bins: int) -> None:
+    assert count_bins(n) == n_bins

@@ -83,7 +83,8 @@ def test_the_page_is_well_formed_and_keeps_the_order_of_reading(mixed_page: Path
     text = read(mixed_page).text
     titles = [
         "Over 60 rows", "Mind the <gap>.", "Skill", "Prediction along each input", "Predicted against observed",
-        "PIT histogram", "Calibration curve", "Main effects", "Training loss", "Held-out score", "Settings",
+        "PIT histogram", "Where the CRPS comes from", "Reliability of quantiles", "Calibration curve", "Main effects",
+        "Training loss", "Held-out score", "Settings",
     ]  # fmt: skip
     places = [text.index(title) for title in titles]
     assert places == sorted(places)
@@ -121,7 +122,7 @@ def test_identifiers_of_figures_do_not_clash(mixed_page: Path) -> None:
 
 def test_every_figure_says_how_to_read_it(mixed_page: Path) -> None:
     source = mixed_page.read_text(encoding="utf-8")
-    assert source.count("<figcaption><b>How to read this.</b>") == source.count("<figure>") == 7
+    assert source.count("<figcaption><b>How to read this.</b>") == source.count("<figure>") == 9
 
 
 @pytest.mark.parametrize(("n", "scale"), [(2, 1.0), (10, 1e12), (20_000, 1e-12)])

@@ -25,17 +25,24 @@ def words(make_model: Maker, scale: float, *effects: MainEffect, n: int = 400) -
 @pytest.mark.parametrize(
     ("scale", "judgement"),
     [
-        (1.0, "consistent with 90%"),
-        (0.5, "fewer than promised, so the intervals are too narrow"),
-        (2.0, "more than promised, so the intervals are too wide"),
+        (1.0, "Nothing speaks against calibration: at every level,"),
+        (0.5, "The intervals are too narrow: intervals meant to hold 90%"),
+        (2.0, "The intervals are too wide: intervals meant to hold 90%"),
     ],
 )
-def test_coverage_is_judged_against_luck(make_model: Maker, scale: float, judgement: str) -> None:
+def test_calibration_is_judged_against_luck(make_model: Maker, scale: float, judgement: str) -> None:
     assert judgement in words(make_model, scale)
 
 
 def test_a_significant_but_small_deviation_is_called_slight(make_model: Maker) -> None:
-    assert "slightly more than promised" in words(make_model, 1.04, n=20_000)
+    assert "The intervals are slightly too wide" in words(make_model, 1.04, n=20_000)
+
+
+@pytest.mark.parametrize(("scale", "kind"), [(1.0, "verdict"), (0.5, "verdict attention")])
+def test_what_speaks_against_calibration_is_coloured(make_model: Maker, scale: float, kind: str) -> None:
+    y = np.random.default_rng(0).normal(size=400)
+    result = assess(make_model(lambda X: np.zeros(len(X)), scale=scale), np.zeros((400, 1)), y)
+    assert verdict(result, [effect("x", 1.0)]).startswith(f'<p class="{kind}">')
 
 
 def test_the_number_of_rows_held_is_given(make_model: Maker) -> None:

@@ -1,7 +1,7 @@
 """Assessment: how good a model's predictive laws are on rows with known responses, as numbers.
 
-The scores of the paper's section 5.1 with their sampling error, and what a page or a terminal needs to show
-them. Drawing is left to `reports`.
+The scores of the paper's section 5.1 with their sampling error, the diagnostics of `calibration`, and what a page or
+a terminal needs to show them. Drawing is left to `reports`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
+from genbayes.calibration import Diagnostics, diagnose
 from genbayes.errors import InvalidInput
 from genbayes.metrics import coverage, interval_width, rmse
-from genbayes.plotting import pit_counts
 from genbayes.validation import check_targets
 
 __all__ = ["Assessment", "assess", "expected_coverage"]
@@ -46,6 +46,7 @@ class Assessment:
         median: Predictive medians, shape (n,).
         lower: Lower ends of the 90% intervals, shape (n,).
         upper: Upper ends, shape (n,).
+        diagnostics: Calibration with simultaneous bands, and the parts of the CRPS.
     """
 
     n: int
@@ -64,6 +65,7 @@ class Assessment:
     median: FloatArray = field(repr=False)
     lower: FloatArray = field(repr=False)
     upper: FloatArray = field(repr=False)
+    diagnostics: Diagnostics = field(repr=False)
 
     @property
     def skill(self) -> float | None:
@@ -71,7 +73,7 @@ class Assessment:
         return 1 - self.crps / self.crps_reference if self.crps_reference > 0 else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Scores, calibration curve and PIT counts as plain numbers and lists, ready for JSON; no rows."""
+        """Scores, calibration curve, PIT counts and diagnostics as plain numbers and lists, ready for JSON; no rows."""
         low, high = expected_coverage(self.n, 0.9)
         return {
             "n": self.n,
@@ -86,7 +88,8 @@ class Assessment:
             "width_50": self.width_50,
             "width_90": self.width_90,
             "calibration": {"nominal": self.nominal.tolist(), "observed": self.observed.tolist()},
-            "pit_counts": pit_counts(self.pit)[0].tolist(),
+            "pit_counts": [int(c) if c.is_integer() else c for c in self.diagnostics.pit_counts.tolist()],
+            "diagnostics": self.diagnostics.to_dict(),
         }
 
 
@@ -137,6 +140,7 @@ def assess(model: Any, X: Any, y: ArrayLike) -> Assessment:
         median=np.asarray(law.median()),
         lower=lower[:, most].copy(),
         upper=upper[:, most].copy(),
+        diagnostics=diagnose(law, y),
     )
 
 

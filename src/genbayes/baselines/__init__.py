@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from genbayes.baselines.heteroskedastic import HeteroskedasticGP
     from genbayes.baselines.jump import ModularJumpGP
     from genbayes.baselines.natural import NaturalGradientBoosting
+    from genbayes.baselines.regime import RegimeGP
     from genbayes.baselines.sparse import SparseGP
     from genbayes.baselines.stationary import StationaryGP
 
@@ -23,6 +24,7 @@ __all__ = [
     "ModularJumpGP",
     "NaturalGradientBoosting",
     "QuantileForest",
+    "RegimeGP",
     "SparseGP",
     "StationaryGP",
 ]
@@ -34,6 +36,7 @@ _HOME = {
     "ModularJumpGP": "genbayes.baselines.jump",
     "NaturalGradientBoosting": "genbayes.baselines.natural",
     "QuantileForest": "genbayes.baselines.forest",
+    "RegimeGP": "genbayes.baselines.regime",
     "SparseGP": "genbayes.baselines.sparse",
     "StationaryGP": "genbayes.baselines.stationary",
 }

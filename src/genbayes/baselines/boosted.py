@@ -16,6 +16,7 @@ from genbayes.baselines.base import Baseline, Of
 from genbayes.baselines.engine import load_engine
 from genbayes.baselines.stopping import PATIENCE, best_length, held_out_folds
 from genbayes.baselines.trees import Tree, TreeArrays, trees_from_lightgbm
+from genbayes.deadline import require_time
 from genbayes.distribution import QuantileFunction
 from genbayes.errors import UnreadableFile
 from genbayes.persistence import State
@@ -173,6 +174,7 @@ class _Booster:
         watch = [
             self._engine.early_stopping(PATIENCE, verbose=False),
             self._engine.record_evaluation(curve),
+            lambda state: require_time(),
         ]
         settings = self._at(tau, n_leaves)
         self._engine.train(settings, seen, self._n_trees, valid_sets=[held_out], callbacks=watch)

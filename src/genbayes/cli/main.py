@@ -16,6 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import genbayes
+from genbayes.cli.compare import compare
 from genbayes.cli.console import StoppedError, print_error, route_warnings
 from genbayes.cli.demo import demo
 from genbayes.cli.evaluate import evaluate
@@ -37,7 +38,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, fit, predict, evaluate):
+for command in (demo, fit, predict, evaluate, compare):
     app.command()(command)
 
 

@@ -19,11 +19,22 @@ def print_scores(assessment: Assessment, title: str) -> None:
     """The scores of a model on rows it has not seen."""
     s = assessment.to_dict()
     low, high = s["coverage_90_expected"]
+    parts = s["diagnostics"]["crps_decomposition"]
     rows = [
         (
             "CRPS",
             f"{s['crps']:.4g} ± {s['crps_se']:.2g}",
             f"less is better; {s['crps_reference']:.4g} without any input",
+        ),
+        (
+            "miscalibration",
+            f"{parts['miscalibration']:.4g}",
+            f"part of the CRPS; about {parts['by_luck']:.2g} is luck",
+        ),
+        (
+            "discrimination",
+            f"{parts['discrimination']:.4g}",
+            f"gained on {parts['uncertainty']:.4g} by telling rows apart",
         ),
         ("RMSE", f"{s['rmse']:.4g}", "of the mean"),
         ("50% intervals", f"{s['coverage_50']:.0%} held", f"{s['width_50']:.4g} wide"),
@@ -34,7 +45,7 @@ def print_scores(assessment: Assessment, title: str) -> None:
         ),
         ("PIT", draw_bars(s["pit_counts"]), "flat when calibrated"),
     ]
-    print_table(title, ["", f"{s['n']:,} rows", ""], rows)
+    print_table(title, ["", f"{s['n']:,} rows", ""], rows, note=s["diagnostics"]["sentence"])
 
 
 def draw_bars(counts: Sequence[float]) -> str:

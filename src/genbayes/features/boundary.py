@@ -16,7 +16,7 @@ from genbayes.arrays import FloatArray
 from genbayes.data.dataset import Dataset
 from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
 from genbayes.features.base import FeatureMap
-from genbayes.features.classifier import RegimeClassifier, fit_classifier
+from genbayes.features.classifier import RegimeClassifier, fit_classifier, require_distinct
 from genbayes.features.mixture import GaussianMixture
 from genbayes.features.regimes import MOST_REGIMES, evidence_of, find_regimes
 from genbayes.features.scoring import responsibilities
@@ -24,9 +24,6 @@ from genbayes.persistence import State
 from genbayes.validation import check_count
 
 __all__ = ["BoundaryFeatures", "OneRegimeWarning"]
-
-
-FEWEST_INPUTS = 4  # two on either side of a boundary, so that one of a side can be left out
 
 
 class OneRegimeWarning(GenBayesWarning):
@@ -73,7 +70,7 @@ class BoundaryFeatures(FeatureMap):
         self.n_inputs_ = data.X.shape[1]
         if len(self.mixture_) == 1:
             return self._without_regimes(data.X)
-        _require_distinct(data.X)
+        require_distinct(data.X, "BoundaryFeatures")
         evidence = evidence_of(self.mixture_, data.y)
         label = responsibilities(evidence, self.mixture_.share)
         seen = np.unique(label.argmax(axis=1))
@@ -148,12 +145,3 @@ class BoundaryFeatures(FeatureMap):
     def _appended(self, X: FloatArray, probabilities: FloatArray) -> FloatArray:
         """With two regimes one probability says it all."""
         return np.column_stack([X, probabilities[:, 1:] if self.n_regimes_ == 2 else probabilities])
-
-
-def _require_distinct(X: FloatArray) -> None:
-    n_distinct = len(np.unique(X, axis=0))
-    if n_distinct < FEWEST_INPUTS:
-        raise InvalidInput(
-            f"X must have at least {FEWEST_INPUTS} distinct rows for BoundaryFeatures to learn a boundary from, "
-            f"got {n_distinct}; leave features=None"
-        )

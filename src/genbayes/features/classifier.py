@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.errors import UnreadableFile
+from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.features.kernel import KernelScores
 from genbayes.features.linear import LinearScores, fit_linear
 from genbayes.features.perceptron import PerceptronScores, fit_perceptrons
@@ -25,8 +25,9 @@ from genbayes.persistence import State
 from genbayes.scaling import InputScaler
 from genbayes.training import Report
 
-__all__ = ["RegimeClassifier", "draw_folds", "fit_classifier"]
+__all__ = ["FEWEST_INPUTS", "RegimeClassifier", "draw_folds", "fit_classifier", "require_distinct"]
 
+FEWEST_INPUTS = 4  # distinct ones: two on either side of a boundary, so that one of a side can be left out
 N_FOLDS = 5
 MANY_FOLDS, FEW_ROWS = 10, 200  # few rows cannot spare a fifth of them
 MANY_ROWS = (
@@ -119,6 +120,16 @@ def fit_classifier(
         members.append(networks)
         unseen.append(networks.out_of_fold(Z, folds))
     return _committee(scaler, members, unseen, evidence, weight)
+
+
+def require_distinct(X: FloatArray, wanted_by: str) -> None:
+    """Refuse inputs, shape (n, d), of which too few differ for a boundary to be learnt from them."""
+    n_distinct = len(np.unique(X, axis=0))
+    if n_distinct < FEWEST_INPUTS:
+        raise InvalidInput(
+            f"X must have at least {FEWEST_INPUTS} distinct rows for {wanted_by} to learn a boundary from, "
+            f"got {n_distinct}; add runs at other inputs, or do without"
+        )
 
 
 def draw_folds(Z: FloatArray, label: IntArray, rng: np.random.Generator) -> list[IntArray]:

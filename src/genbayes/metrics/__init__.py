@@ -3,14 +3,17 @@
 Proper scores (smaller is better) come per row, summaries of a test set as one number.
 """
 
+from genbayes.metrics.bands import count_band, share_band, share_p_value
 from genbayes.metrics.crps import crps, crps_normal
 from genbayes.metrics.energy import energy_score
 from genbayes.metrics.interval import coverage, interval_score, interval_width
 from genbayes.metrics.pinball import pinball
-from genbayes.metrics.pit import pit
+from genbayes.metrics.pit import count_bins, pit, pit_shares
 from genbayes.metrics.point import rmse, rmspe
 
 __all__ = [
+    "count_band",
+    "count_bins",
     "coverage",
     "crps",
     "crps_normal",
@@ -19,6 +22,9 @@ __all__ = [
     "interval_width",
     "pinball",
     "pit",
+    "pit_shares",
     "rmse",
     "rmspe",
+    "share_band",
+    "share_p_value",
 ]

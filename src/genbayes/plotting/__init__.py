@@ -3,25 +3,28 @@
 Every function draws on the axis it is given, or on a new figure, and returns the axis.
 """
 
-from genbayes.plotting.calibration import calibration_band, plot_calibration
+from genbayes.plotting.calibration import plot_calibration
+from genbayes.plotting.decomposition import plot_decomposition
 from genbayes.plotting.effects import plot_main_effect, plot_main_effects, plot_shares
 from genbayes.plotting.fan import plot_fan, plot_fan_by_category
 from genbayes.plotting.observed import plot_observed
-from genbayes.plotting.pit import pit_band, pit_counts, plot_pit
+from genbayes.plotting.pit import plot_pit
+from genbayes.plotting.reliability import plot_reliability
+from genbayes.plotting.scores import plot_scores
 from genbayes.plotting.svg import to_svg
 from genbayes.plotting.training import plot_training
 
 __all__ = [
-    "calibration_band",
-    "pit_band",
-    "pit_counts",
     "plot_calibration",
+    "plot_decomposition",
     "plot_fan",
     "plot_fan_by_category",
     "plot_main_effect",
     "plot_main_effects",
     "plot_observed",
     "plot_pit",
+    "plot_reliability",
+    "plot_scores",
     "plot_shares",
     "plot_training",
     "to_svg",

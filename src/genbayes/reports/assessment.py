@@ -15,10 +15,12 @@ from genbayes.plotting.svg import default_settings
 from genbayes.reports.figures import (
     MOST_PANELS,
     calibration_figure,
+    decomposition_figure,
     effects_figure,
     fan_figure,
     observed_figure,
     pit_figure,
+    reliability_figure,
     training_figures,
 )
 from genbayes.reports.page import Html, bullets, card, columns, page, table, tiles
@@ -91,8 +93,10 @@ def draw_pictures(
     history: Any,
 ) -> list[Html]:
     """All figures in reading order: prediction, checks of calibration, main effects, training."""
-    checks = columns(observed_figure(assessment, target), pit_figure(assessment), calibration_figure(assessment))
-    first = [fan_figure(slices, assessment.y, x, target), checks]
+    a = assessment
+    scores = columns(observed_figure(a, target), pit_figure(a), decomposition_figure(a, target))
+    promises = columns(reliability_figure(a), calibration_figure(a))  # one test, so side by side
+    first = [fan_figure(slices, a.y, x, target), scores, promises]
     effect = effects_figure(effects, target)
     curves = [] if history is None else training_figures(history)
     if len(effects) == 1:  # one panel would look lost on a row of its own

@@ -10,12 +10,11 @@ import numpy as np
 from genbayes.analysis import Assessment, MainEffect, Slice
 from genbayes.arrays import FloatArray
 from genbayes.plotting import (
-    plot_calibration,
+    plot_decomposition,
     plot_fan,
     plot_fan_by_category,
     plot_main_effect,
     plot_observed,
-    plot_pit,
     plot_shares,
     plot_training,
     to_svg,
@@ -25,9 +24,18 @@ from genbayes.plotting.style import new_axes, shorten
 from genbayes.reports.numbers import format_number
 from genbayes.reports.page import Html, figure
 
-__all__ = ["calibration_figure", "effects_figure", "fan_figure", "observed_figure", "pit_figure", "training_figures"]
+__all__ = [
+    "calibration_figure",
+    "decomposition_figure",
+    "effects_figure",
+    "fan_figure",
+    "observed_figure",
+    "pit_figure",
+    "reliability_figure",
+    "training_figures",
+]
 
-WIDE, SMALL, PANEL = (9.6, 3.7), (3.4, 3.1), (3.3, 2.5)  # inches
+WIDE, MEDIUM, SMALL, PANEL = (9.6, 3.7), (4.6, 3.1), (3.4, 3.1), (3.3, 2.5)  # inches
 MOST_PANELS = 6
 MOST_CURVES = 5  # beside the bars: six drawings in all
 MOST_BARS = 11
@@ -73,24 +81,50 @@ def observed_figure(assessment: Assessment, target: str) -> Html:
 
 def pit_figure(assessment: Assessment) -> Html:
     """PIT histogram."""
-    ax = plot_pit(assessment.pit, ax=new_axes(SMALL))
+    ax = assessment.diagnostics.plot_pit(new_axes(SMALL))
     return figure(
         "PIT histogram",
         [_svg(ax, "pit", "histogram of probability integral transforms")],
         "Flat is right. A bowl means intervals too narrow, a hill too wide, a slope a biased prediction. "
-        "By luck, about one bar in twenty leaves the grey range.",
+        "A calibrated model keeps all its bars within the grey band with 95% chance.",
+    )
+
+
+def reliability_figure(assessment: Assessment) -> Html:
+    """Reliability of the quantiles."""
+    ax = assessment.diagnostics.plot_quantiles(new_axes(MEDIUM))
+    return figure(
+        "Reliability of quantiles",
+        [_svg(ax, "reliability", "share of rows below each predicted quantile, minus its level")],
+        "How many rows fall below each predicted quantile, more or fewer than its level says. Zero is right. All above "
+        "zero: predictions too high; all below: too low; above, then below: intervals too narrow; below, then above: "
+        "too wide. A calibrated model stays within this band and that of the calibration curve with 95% chance.",
     )
 
 
 def calibration_figure(assessment: Assessment) -> Html:
     """Calibration curve."""
-    a = assessment
-    ax = plot_calibration(a.nominal, a.observed, a.n, ax=new_axes(SMALL))
+    ax = assessment.diagnostics.plot_intervals(new_axes(MEDIUM))
     return figure(
         "Calibration curve",
         [_svg(ax, "calibration", "observed over nominal coverage of central intervals")],
         "On the diagonal, intervals hold exactly as often as promised; below it they are too narrow, above "
-        "it too wide. The band is simultaneous: a calibrated model stays inside everywhere with at least 95% chance.",
+        "it too wide. A calibrated model stays within this band and that of the quantiles with 95% chance.",
+    )
+
+
+def decomposition_figure(assessment: Assessment, target: str) -> Html:
+    """Where the CRPS comes from."""
+    d = assessment.diagnostics.decomposition
+    ax = new_axes(SMALL)
+    plot_decomposition(d.miscalibration, d.discrimination, d.uncertainty, d.by_luck, ax=ax, xlabel=f"unit of {target}")
+    return figure(
+        "Where the CRPS comes from",
+        [_svg(ax, "decomposition", "CRPS as uncertainty less discrimination plus miscalibration")],
+        f"Uncertainty ({format_number(d.uncertainty, 3)}): the score of one forecast for all rows. Discrimination "
+        f"({format_number(d.discrimination, 3)}): what is gained by telling rows apart. Miscalibration "
+        f"({format_number(d.miscalibration, 3)}): what recalibrating the probabilities would save on these rows; a "
+        f"calibrated model would show about {format_number(d.by_luck, 3)} of it by luck.",
     )
 
 

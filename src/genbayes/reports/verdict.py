@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from genbayes.analysis import Assessment, MainEffect, expected_coverage
+from genbayes.calibration import Diagnostics
 from genbayes.reports.numbers import format_number, format_share, format_with_error
 from genbayes.reports.page import Html, Tile, join, paragraph, strong
 
@@ -13,14 +14,13 @@ __all__ = ["score_tiles", "verdict"]
 NOTABLE = 0.05  # an input that explains less is not named in the verdict
 MOST_NAMED = 3
 USELESS = 0.005  # a smaller skill rounds to nothing
-SLIGHT = 0.02  # with thousands of rows even this much shows, though it hardly matters
 
 
 def verdict(assessment: Assessment, effects: Sequence[MainEffect]) -> Html:
-    """What the numbers say: how good, whether the intervals keep their promise, which inputs matter."""
-    low, high = expected_coverage(assessment.n, 0.9)
-    kind = "verdict" if low <= assessment.coverage_90 <= high else "verdict attention"
-    return paragraph(_accuracy(assessment), _coverage(assessment, low, high), _inputs(effects), kind=kind)
+    """What the numbers say: how good, whether the laws keep their promise, which inputs matter."""
+    kind = "verdict" if assessment.diagnostics.calibrated else "verdict attention"
+    parts = [_accuracy(assessment), _coverage(assessment), _calibration(assessment.diagnostics), _inputs(effects)]
+    return paragraph(*parts, kind=kind)
 
 
 def _accuracy(assessment: Assessment) -> Html:
@@ -33,18 +33,18 @@ def _accuracy(assessment: Assessment) -> Html:
     return join(start, f", {amount} a forecast that ignores the inputs. ")
 
 
-def _coverage(assessment: Assessment, low: float, high: float) -> Html:
+def _coverage(assessment: Assessment) -> Html:
     n, share = assessment.n, assessment.coverage_90
+    low, high = expected_coverage(n, 0.9)
     held = f"{round(share * n):,} of {n:,} observations ({format_share(share)})"
-    expected = f"with this many rows calibrated intervals hold {round(low * n):,} to {round(high * n):,}. "
-    slightly = "slightly " if abs(share - 0.9) < SLIGHT else ""
-    if share < low:
-        judgement = (f"{slightly}fewer than promised, so the intervals are {slightly}too narrow", "; ")
-    elif share > high:
-        judgement = (f"{slightly}more than promised, so the intervals are {slightly}too wide", "; ")
-    else:
-        judgement = ("consistent with 90%", ": ")
-    return join("The 90% intervals held ", strong(held), ", ", strong(judgement[0]), judgement[1], expected)
+    expected = f"; with this many rows calibrated intervals hold {round(low * n):,} to {round(high * n):,}. "
+    return join("The 90% intervals held ", strong(held), expected)
+
+
+def _calibration(diagnostics: Diagnostics) -> Html:
+    """The verdict over all levels: its first clause stands out."""
+    claim, _, rest = diagnostics.sentence.partition(":")
+    return join(strong(claim), ":", rest, " ")
 
 
 def _inputs(effects: Sequence[MainEffect]) -> Html:

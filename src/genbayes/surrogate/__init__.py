@@ -1,5 +1,6 @@
 """Surrogates: scikit-learn regressors that return distributions."""
 
 from genbayes.surrogate.estimator import QuantileSurrogate
+from genbayes.surrogate.informed import GPInformedSurrogate
 
-__all__ = ["QuantileSurrogate"]
+__all__ = ["GPInformedSurrogate", "QuantileSurrogate"]

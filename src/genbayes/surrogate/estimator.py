@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from genbayes.arrays import FloatArray
 from genbayes.data.dataset import Dataset
@@ -20,9 +20,10 @@ from genbayes.errors import InvalidInput
 from genbayes.features import FeatureMap, Identity, measure_bimodality
 from genbayes.network import DEFAULT, QUANTILE_DOMINANT, LossWeights
 from genbayes.persistence import State
-from genbayes.scaling import Bounds
+from genbayes.scaling import Bounds, as_bounds
 from genbayes.seeding import RandomState, as_generator
 from genbayes.surrogate.ensemble import law_of_mean, law_of_run, member_quantiles
+from genbayes.surrogate.failure import FailureModel, GivenRuns, learn_failures, part_failures
 from genbayes.surrogate.options import RecipeOptions
 from genbayes.surrogate.recipes import train
 from genbayes.surrogate.state import restore_fitted, state_of_fitted
@@ -47,6 +48,8 @@ class QuantileSurrogate(TabularRegressor):
         recipe: "fast", our own training with unbiased quantile levels, or "paper", the paper to the letter.
         y_bounds: (lower, upper) that responses never leave; either may be None.
         categorical: Names or indices of inputs that are categories.
+        missing: "error" to refuse rows without a response; "regime" to count rows whose y is NaN as failed runs, which
+            teach `predict_failure_probability` and nothing else.
         n_hidden: Units of a hidden layer; None leaves it to the recipe.
         n_layers: Hidden layers of f_x; None leaves it to the recipe.
         n_cosines: Size of the embedding of tau.
@@ -67,6 +70,7 @@ class QuantileSurrogate(TabularRegressor):
         settings_: Sizes and training settings used.
         weights_: The loss weights used.
         bimodality_: The test statistic behind `weights="auto"`.
+        failure_: Where runs fail, with `missing="regime"`; else None.
         n_rows_, fingerprint_: Number and SHA-256 of the distinct runs.
         n_features_in_, feature_names_in_: Columns seen in `fit`.
 
@@ -89,6 +93,7 @@ class QuantileSurrogate(TabularRegressor):
         recipe: str = "fast",
         y_bounds: Bounds | None = None,
         categorical: Sequence[str | int] | None = None,
+        missing: str = "error",
         n_hidden: int | None = None,
         n_layers: int | None = None,
         n_cosines: int = 32,
@@ -108,6 +113,7 @@ class QuantileSurrogate(TabularRegressor):
         self.recipe = recipe
         self.y_bounds = y_bounds
         self.categorical = categorical
+        self.missing = missing
         self.n_hidden = n_hidden
         self.n_layers = n_layers
         self.n_cosines = n_cosines
@@ -125,7 +131,7 @@ class QuantileSurrogate(TabularRegressor):
 
         Args:
             X: Inputs, shape (n, d): an array, or a pandas or polars frame whose column names are remembered.
-            y: Responses, shape (n,).
+            y: Responses, shape (n,); NaN for a failed run with `missing="regime"`.
             sample_weight: Weights, shape (n,); a weight of 2 equals giving the row twice, to the bit.
 
         Returns:
@@ -133,7 +139,9 @@ class QuantileSurrogate(TabularRegressor):
         """
         options = self._check_settings()
         rng = as_generator(self.random_state)
-        data = self._take_runs(X, y, sample_weight, options.bounds)
+        given = part_failures(X, y, sample_weight) if self.missing == "regime" else None
+        runs_given = (X, y, sample_weight) if given is None else given.done
+        data = self._take_runs(*runs_given, options.bounds)
         self.weights_ = self._choose_weights(data)
         self.features_ = _as_maps(self.features)
         rng_features, rng_cover, rng_training = rng.spawn(3)
@@ -144,6 +152,7 @@ class QuantileSurrogate(TabularRegressor):
         trained = train(runs, self.weights_, options, rng_training)
         self.network_, self.history_, self.settings_ = trained.network, trained.history, trained.settings
         self.spread_, self.relevance_ = trained.spread, trained.relevance
+        self.failure_ = None if given is None else self._learn_failures(given, rng.spawn(1)[0])
         return self
 
     def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run") -> QuantileFunction | Normal:
@@ -165,6 +174,19 @@ class QuantileSurrogate(TabularRegressor):
             raise InvalidInput("n_members must be at least 2 for of='mean', got 1; fit again with n_members=5")
         return law_of_mean(q, self.response_scaler_)
 
+    def predict_failure_probability(self, X: Any) -> FloatArray:
+        """Probability that a run at x fails, by the runs of `fit` whose response was missing, (n, d) -> (n,).
+
+        Needs `missing="regime"`; zeros where no run had failed.
+        """
+        check_is_fitted(self, "network_")
+        if self.failure_ is None:
+            raise InvalidInput(
+                f"missing must be 'regime' for predict_failure_probability, got {self.missing!r}; "
+                "fit again with missing='regime' and y NaN where a run failed"
+            )
+        return self.failure_.probability(self._checked(X))
+
     def summary(self) -> dict[str, str]:
         """What was fitted and how, in words, for reports."""
         check_is_fitted(self, "network_")
@@ -182,6 +204,7 @@ class QuantileSurrogate(TabularRegressor):
             "epochs": f"{self.history_.epoch[-1]:.0f} of at most {training.n_epochs}",
             "spread factor": f"{self.spread_:.2f}",
             "training time": f"{self.history_.seconds:.1f} s on {self.history_.n_threads} thread(s)",
+            **({} if self.failure_ is None else {"failed runs": str(self.failure_.n_failed)}),
         }
 
     def to_state(self) -> State:
@@ -198,6 +221,7 @@ class QuantileSurrogate(TabularRegressor):
         """Every constructor argument but data-dependent ones, checked at the door."""
         check_choice(self.recipe, "recipe", ["fast", "paper"])
         check_choice(self.device, "device", ["auto", "cpu", "cuda"])
+        check_choice(self.missing, "missing", ["error", "regime"])
         chosen = {name: getattr(self, name) for name in ("n_members", "n_hidden", "n_layers", "n_epochs", "batch_size")}
         counts = {name: None if value is None else check_count(value, name) for name, value in chosen.items()}
         rate = self.learning_rate
@@ -214,7 +238,7 @@ class QuantileSurrogate(TabularRegressor):
             dropout=None if self.dropout is None else float(self.dropout),
             device=self.device,
             verbose=bool(self.verbose),
-            bounds=_as_bounds(self.y_bounds),
+            bounds=as_bounds(self.y_bounds),
             **counts,
         )
 
@@ -238,6 +262,13 @@ class QuantileSurrogate(TabularRegressor):
                 "pass (0.3, 0.3, 0.4)"
             )
         return LossWeights(*values.tolist())
+
+    def _learn_failures(self, given: GivenRuns, rng: np.random.Generator) -> FailureModel:
+        X = self._checked(given.X)
+        weight = np.ones(len(X))
+        if given.weight is not None:
+            weight = _check_sample_weight(given.weight, X, dtype=np.float64, ensure_non_negative=True)
+        return learn_failures(X, given.failed, weight, rng)
 
     def _features(self, X: FloatArray) -> FloatArray:
         for feature_map in self.features_:
@@ -264,16 +295,3 @@ def _checked_features(Z: FloatArray, X: FloatArray, feature_map: FeatureMap) -> 
             f"features must return x followed by new columns, got shape {Z.shape} from {name} for {X.shape}"
         )
     return check_finite(Z, f"what {name} returns")
-
-
-def _as_bounds(bounds: Bounds | None) -> Bounds:
-    if bounds is None:
-        return (None, None)
-    try:
-        lower, upper = (None if bound is None else float(bound) for bound in bounds)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"y_bounds must be (lower, upper), got {bounds!r}; either may be None") from error
-    finite = all(bound is None or np.isfinite(bound) for bound in (lower, upper))
-    if not finite or (lower is not None and upper is not None and lower >= upper):
-        raise InvalidInput(f"y_bounds must be finite or None with lower < upper, got {bounds!r}; use None for no bound")
-    return lower, upper

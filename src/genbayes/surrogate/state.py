@@ -14,6 +14,7 @@ from genbayes.features import Bimodality, BoundaryFeatures, FeatureMap, Identity
 from genbayes.features.mixture import GaussianMixture
 from genbayes.network import IQNSettings, LossWeights, NetworkShape, PriorIQN
 from genbayes.persistence import State
+from genbayes.surrogate.failure import FailureModel
 from genbayes.tabular.state import known_parameters, restore_table, state_of_table
 from genbayes.training import History, TrainingSettings
 
@@ -54,7 +55,7 @@ def state_of_fitted(model: QuantileSurrogate) -> State:
         if FEATURE_MAPS.get(type(feature_map).__name__) is not type(feature_map):
             raise InvalidInput(f"features must be maps of this library to be saved, got {type(feature_map).__name__}")
         state = state.with_part(f"map{i}", feature_map.to_state())
-    return state
+    return state if model.failure_ is None else state.with_part("failure", model.failure_.to_state())
 
 
 def restore_fitted(cls: type[S], state: State) -> S:
@@ -75,6 +76,8 @@ def restore_fitted(cls: type[S], state: State) -> S:
     model.history_ = History(epoch, loss, held_out_epoch, held_out_crps, seconds, n_threads)
     model.spread_ = float(state.value("spread"))
     model.relevance_ = state.array("relevance", (model.input_scaler_.n_outputs,))
+    is_regime = model.missing == "regime"
+    model.failure_ = FailureModel.from_state(state.nested("failure"), model.n_features_in_) if is_regime else None
     return model
 
 

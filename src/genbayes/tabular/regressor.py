@@ -102,8 +102,13 @@ class TabularRegressor(RegressorMixin, BaseEstimator, Predictor, Savable):
 
     def _scaled(self, X: Any) -> FloatArray:
         """The user's new inputs on the model's scale, (n, d) -> (n, p)."""
+        X = self._checked(X)
+        return self.input_scaler_.transform(self._features(X))
+
+    def _checked(self, X: Any) -> FloatArray:
+        """The user's new inputs as a matrix of numbers, categories coded, (n, d)."""
         check_is_fitted(self, "input_scaler_")
-        return self.input_scaler_.transform(self._features(check_predict_data(self, X, self.coders_)))
+        return check_predict_data(self, X, self.coders_)
 
     def _table_state(self) -> State:
         """The file's part that all models share: constructor arguments, columns, scales, coverage, fingerprint."""

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from genbayes.deadline import require_time
 from genbayes.errors import TrainingDiverged
 from genbayes.training.flat import FlatWeights
 from genbayes.training.history import History
@@ -68,6 +69,7 @@ def minimise(
     average, best = AveragedWeights(weights.flat, settings.averaging), BestWeights(weights, settings.patience)
     with ThreadChooser() as threads:
         for step in range(run.n_steps):
+            require_time()
             with threads.step():
                 run.descend(loss(next(batches)).sum(), step)
                 average.update()

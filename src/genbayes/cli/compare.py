@@ -1,0 +1,101 @@
+"""`genbayes compare`: every surrogate on the same runs, scored where it has not looked: which should I trust?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genbayes.cli.console import interruptible, print_json, print_next, print_table, shows_progress, standard_output
+from genbayes.cli.options import AsJson, Target, parse_bounds, parse_names, shell_word
+from genbayes.cli.paths import check_paths
+
+if TYPE_CHECKING:
+    from genbayes.selection import Entry, SelectionReport
+
+__all__ = ["compare"]
+
+
+def compare(
+    runs: Annotated[Path, typer.Argument(metavar="RUNS", help="Table of runs, one a row: CSV or Parquet.")],
+    target: Target,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="MODEL", help="Also write the chosen model to this file.")
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Input columns; all but the target unless given.")
+    ] = None,
+    categorical: Annotated[str | None, typer.Option(metavar="A,B,...", help="Inputs that are categories.")] = None,
+    bounds: Annotated[
+        str | None, typer.Option(metavar="LOWER,UPPER", help="Bounds of the response; either may be left out: 0,")
+    ] = None,
+    candidates: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Surrogates to try, such as gp,iqn-deep; all unless given.")
+    ] = None,
+    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time the comparison may take.")] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")] = 0,
+    report: Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page.")] = None,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+) -> None:
+    """Score every surrogate on rows it has not seen, and say which to trust.
+
+    Example: genbayes compare runs.csv --target y --report compare.html
+    """
+    from genbayes import AutoSurrogate
+    from genbayes.data import read_table, split_target
+    from genbayes.reports import write_comparison
+
+    check_paths([runs], {"--output": output, "--report": report})
+    settings: dict[str, Any] = {"candidates": parse_names(candidates), "time_limit": time_limit}
+    settings |= {"categorical": parse_names(categorical), "y_bounds": parse_bounds(bounds), "random_state": seed}
+    X, y = split_target(read_table(runs), target, parse_names(inputs), parse_names(categorical) or [])
+    with interruptible("nothing was written"):
+        model = AutoSurrogate(**settings, verbose=shows_progress(quiet)).fit(X, y)
+    if output is not None:
+        model.save(output)
+    if report is not None:
+        write_comparison(report, model.report_, title=f"{target} of {runs.name}", target=target, n_rows=len(y))
+    if as_json:
+        written = {"model": output and str(output), "report": report and str(report)}
+        print_json({"runs": str(runs), "target": target, "rows": len(y), **written, **model.report_.to_dict()})
+        return
+    _show(model.report_, runs, target, len(y), output, report)
+
+
+def _show(
+    told: SelectionReport, runs: Path, target: str, n_rows: int, output: Path | None, report: Path | None
+) -> None:
+    from rich.text import Text
+
+    title = f"Surrogates for {target} of {runs.name}, {n_rows:,} rows, in {told.seconds:.0f} s"
+    columns = ["name", "CRPS", "± SE", "rows", "seconds", "weight", "surrogate"]
+    print_table(title, columns, [_row(entry) for entry in told.entries])
+    console = standard_output()
+    together = f"Chosen: CRPS {told.crps:.4g} ± {told.crps_se:.2g} on {told.n_scored:,} unseen rows."
+    console.print(Text(together, style="bold"), soft_wrap=True)
+    for sentence in (told.reason, told.trust, *([f"Few runs: {'; '.join(told.thin)}."] if told.thin else [])):
+        console.print(Text(sentence), soft_wrap=True)
+    again = f"genbayes compare {shell_word(str(runs))} --target {shell_word(target)}"
+    print_next(
+        *([f"Open {report} in a browser"] if report is not None else [f"{again} --report compare.html"]),
+        *(
+            [f"genbayes predict {shell_word(str(output))} new.csv --quantiles 0.05,0.5,0.95 -o out.csv"]
+            if output is not None
+            else [f"{again} -o model.gb"]
+        ),
+    )
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    scored = entry.crps is not None
+    return (
+        entry.name,
+        f"{entry.crps:.4g}" if scored else "-",
+        f"{entry.crps_se:.2g}" if scored else "-",
+        f"{entry.n_scored:,}" if scored else "-",
+        f"{entry.seconds:.1f}",
+        f"{entry.weight:.0%}" if entry.weight > 0 else "-",
+        f"{entry.title} ({entry.note})" if entry.note else entry.title,
+    )

@@ -1,0 +1,144 @@
+"""The page of a comparison: which surrogate to trust with these runs, by scores on rows that none had seen."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from genbayes.plotting import plot_calibration, plot_pit, plot_reliability, plot_scores, to_svg
+from genbayes.plotting.style import new_axes
+from genbayes.plotting.svg import default_settings
+from genbayes.reports.numbers import format_number
+from genbayes.reports.page import Html, Tile, bullets, card, columns, figure, join, page, paragraph, tiles
+from genbayes.selection import Entry, SelectionReport
+from genbayes.writing import check_writable, write_atomically
+
+__all__ = ["write_comparison"]
+
+SMALL = (3.4, 3.1)  # inches
+WIDTH, ROW = 8.2, 0.34  # inches of the picture of scores, and of each model in it
+
+
+def write_comparison(
+    path: str | os.PathLike[str], report: SelectionReport, *, title: str, target: str = "y", n_rows: int = 0
+) -> Path:
+    """Write one self-contained HTML page about a comparison, whole or not at all.
+
+    Args:
+        path: The file to write or replace.
+        report: What AutoSurrogate tried and chose.
+        title: Headline of the page.
+        target: Name of the response with its unit.
+        n_rows: Rows of the table, to be told to the reader; 0 for not known.
+
+    Returns:
+        The file.
+    """
+    path = check_writable(path)
+    with default_settings():
+        pictures = [_scores_figure(report, target), *_calibration_figures(report.diagnostics)]
+    blocks = [
+        paragraph(report.reason, kind="verdict"),
+        bullets([report.trust, *_thin(report)], kind="notes"),
+        tiles(_tiles(report, target)),
+        pictures[0],
+        _table(report),
+        columns(*pictures[1:]),
+    ]
+    told = f"{n_rows:,} rows, {len(report.entries)} surrogates" if n_rows else f"{len(report.entries)} surrogates"
+    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
+    subtitle = f"{told}, each scored on rows it had not seen, in {report.seconds:.0f} s."
+    return write_atomically(path, page(title, subtitle, blocks, footer).encode())
+
+
+def _thin(report: SelectionReport) -> list[str]:
+    if not report.thin:
+        return ["The runs fill the range of every input; nothing lies thinly covered at its ends."]
+    return [f"Few runs, so little is known there: {'; '.join(report.thin)}."]
+
+
+def _tiles(report: SelectionReport, target: str) -> list[Tile]:
+    chosen = [entry for entry in report.entries if entry.weight > 0]
+    parts = report.diagnostics["crps_decomposition"]
+    held = _coverage(report.diagnostics, 0.9)
+    return [
+        Tile("Chosen", " + ".join(entry.name for entry in chosen), {"single": "alone"}.get(report.kind, report.kind)),
+        Tile("CRPS", format_number(report.crps, 3), f"± {format_number(report.crps_se, 2)}, in the unit of {target}"),
+        Tile("90% intervals", f"{held:.0%} held", "of rows unseen by every model"),
+        Tile("Miscalibration", format_number(parts["miscalibration"], 2), f"{parts['by_luck']:.2g} expected by luck"),
+    ]
+
+
+def _coverage(diagnostics: Any, level: float) -> float:
+    curve = diagnostics["intervals"]
+    gaps = [abs(nominal - level) for nominal in curve["nominal"]]
+    return float(curve["share"][gaps.index(min(gaps))])
+
+
+def _scores_figure(report: SelectionReport, target: str) -> Html:
+    scored = sorted((e for e in report.entries if e.crps is not None), key=lambda e: e.crps or 0.0)
+    ax = plot_scores(
+        [entry.title for entry in scored],
+        [entry.crps for entry in scored if entry.crps is not None],
+        [entry.crps_se for entry in scored if entry.crps_se is not None],
+        [entry.weight > 0 for entry in scored],
+        ax=new_axes((WIDTH, 1.0 + ROW * len(scored))),
+        xlabel=f"CRPS on unseen rows, in the unit of {target}; less is better",
+    )
+    return figure(
+        "Scores",
+        [_svg(ax, "scores", "CRPS of each surrogate with its standard error")],
+        "Dots are mean scores, lines one standard error to either side. Orange ones make up the model. Those on fewer "
+        "rows were screened out; their lines are longer.",
+    )
+
+
+def _table(report: SelectionReport) -> Html:
+    head = ("surrogate", "CRPS", "± SE", "rows", "seconds", "weight", "")
+    lines = [
+        join(Html("<tr>"), *[join(Html('<th scope="col">'), cell, Html("</th>")) for cell in head], Html("</tr>\n"))
+    ]
+    lines += [_line(entry) for entry in report.entries]
+    return card("Every surrogate that was tried", join(Html("<table>\n"), *lines, Html("</table>\n")))
+
+
+def _line(entry: Entry) -> Html:
+    scored = entry.crps is not None and entry.crps_se is not None
+    cells = (
+        format_number(entry.crps, 4) if scored and entry.crps is not None else "",
+        format_number(entry.crps_se, 2) if scored and entry.crps_se is not None else "",
+        f"{entry.n_scored:,}" if scored else "",
+        f"{entry.seconds:.1f}",
+        f"{entry.weight:.0%}" if entry.weight > 0 else "",
+        entry.note,
+    )
+    shown = [join(Html("<td>"), cell, Html("</td>")) for cell in cells]
+    return join(Html('<tr><th scope="row">'), entry.title, Html("</th>"), *shown, Html("</tr>\n"))
+
+
+def _calibration_figures(diagnostics: Any) -> list[Html]:
+    histogram, quantiles, intervals = (diagnostics[name] for name in ("pit_histogram", "quantiles", "intervals"))
+    pit = plot_pit(histogram["counts"], tuple(histogram["band"]), ax=new_axes(SMALL))
+    curve = [quantiles[name] for name in ("nominal", "share", "lower", "upper")]
+    reliability = plot_reliability(*curve, ax=new_axes(SMALL))
+    curve = [intervals[name] for name in ("nominal", "share", "lower", "upper")]
+    coverage = plot_calibration(*curve, ax=new_axes(SMALL))
+    return [
+        figure("PIT histogram", [_svg(pit, "pit", "PIT histogram")], "Flat is right; all bars in the band."),
+        figure(
+            "Reliability of quantiles",
+            [_svg(reliability, "reliability", "reliability of quantiles")],
+            "Zero is right: as many rows below each quantile as its level says.",
+        ),
+        figure(
+            "Calibration curve",
+            [_svg(coverage, "calibration", "coverage over level")],
+            "On the diagonal, intervals hold as often as promised.",
+        ),
+    ]
+
+
+def _svg(ax: Any, name: str, description: str) -> Html:
+    return Html(to_svg(ax.figure, name, description))

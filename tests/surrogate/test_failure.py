@@ -1,0 +1,115 @@
+"""Failed runs: a regime of their own where the user says so, an error where not."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genbayes import BoundaryFeatures, InvalidInput, QuantileSurrogate, load
+
+SMALL = {"n_epochs": 20, "n_hidden": 8, "n_members": 1, "n_layers": 1, "random_state": 0, "device": "cpu"}
+
+
+def draw(n: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Runs fail beyond x1 = 0.5."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 2))
+    y = X[:, 1] + 0.1 * rng.standard_normal(n)
+    return X, np.where(X[:, 0] > 0.5, np.nan, y)
+
+
+def make(**settings: Any) -> QuantileSurrogate:
+    return QuantileSurrogate(**{**SMALL, "missing": "regime", **settings})
+
+
+@pytest.fixture(scope="module")
+def fitted() -> QuantileSurrogate:
+    return make().fit(*draw())
+
+
+def test_the_probability_of_failure_tells_where_runs_fail(fitted) -> None:
+    X = np.random.default_rng(1).uniform(-1, 1, (400, 2))
+    probability = fitted.predict_failure_probability(X)
+    assert probability.shape == (400,)
+    assert ((probability >= 0) & (probability <= 1)).all()
+    assert ((probability > 0.5) == (X[:, 0] > 0.5)).mean() > 0.95
+
+
+def test_the_law_is_that_of_the_runs_with_a_response(fitted) -> None:
+    X, y = draw()
+    done = ~np.isnan(y)
+    plain = QuantileSurrogate(**SMALL).fit(X[done], y[done])
+    np.testing.assert_array_equal(fitted.predict(X), plain.predict(X))
+
+
+def test_nothing_failed_means_zeros() -> None:
+    X, y = draw()
+    done = ~np.isnan(y)
+    assert not make().fit(X[done], y[done]).predict_failure_probability(X).any()
+
+
+def test_missing_responses_are_refused_unless_asked_for() -> None:
+    with pytest.raises(InvalidInput, match="Input y contains NaN"):
+        make(missing="error").fit(*draw())
+
+
+def test_without_the_regime_there_is_no_probability_of_failure() -> None:
+    X, y = draw()
+    done = ~np.isnan(y)
+    model = make(missing="error").fit(X[done], y[done])
+    with pytest.raises(InvalidInput, match="missing must be 'regime' for predict_failure_probability, got 'error'"):
+        model.predict_failure_probability(X)
+
+
+def test_all_runs_failed_is_one_sentence() -> None:
+    with pytest.raises(InvalidInput, match=r"y must have responses to learn from, got NaN in all 120 rows"):
+        make().fit(draw()[0], np.full(120, np.nan))
+
+
+def test_too_few_responses_are_refused() -> None:
+    X, y = draw()
+    y[6:] = np.nan
+    with pytest.raises(InvalidInput, match="minimum of 10 is required"):
+        make().fit(X, y)
+
+
+def test_infinity_is_not_a_failure() -> None:
+    X, y = draw()
+    y[3] = np.inf
+    with pytest.raises(InvalidInput, match="Input y contains"):
+        make().fit(X, y)
+
+
+def test_an_unknown_choice_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="missing must be one of 'error', 'regime', got 'drop'"):
+        make(missing="drop").fit(*draw())
+
+
+def test_it_survives_the_file(fitted, tmp_path) -> None:
+    again = load(fitted.save(tmp_path / "model.gb"))
+    X = draw(30, seed=2)[0]
+    np.testing.assert_array_equal(again.predict_failure_probability(X), fitted.predict_failure_probability(X))
+    assert again.summary()["failed runs"] == str(int(np.isnan(draw()[1]).sum()))
+
+
+def test_a_weight_equals_repeating_the_row() -> None:
+    X, y = draw(60)
+    weight = np.tile([1.0, 2.0, 0.0], 20)
+    weighted = make().fit(X, y, sample_weight=weight)
+    repeated = make().fit(np.repeat(X, weight.astype(int), axis=0), np.repeat(y, weight.astype(int)))
+    np.testing.assert_array_equal(weighted.predict_failure_probability(X), repeated.predict_failure_probability(X))
+
+
+def test_frames_and_missing_objects_are_taken() -> None:
+    X, y = draw()
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    model = make().fit(frame, pd.Series(y, dtype=object).where(~np.isnan(y), None))
+    assert model.predict_failure_probability(frame).shape == (120,)
+
+
+def test_failures_and_boundary_features_go_together() -> None:
+    X, y = draw(200)
+    model = make(features=BoundaryFeatures()).fit(X, y + 10.0 * (X[:, 1] > 0))
+    assert model.features_[0].n_regimes_ == 2
+    assert model.predict_failure_probability([[0.9, 0.0]])[0] > 0.5

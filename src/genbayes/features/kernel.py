@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.deadline import require_time
 from genbayes.errors import UnreadableFile
 from genbayes.persistence import State
 
@@ -99,6 +100,7 @@ def _one_machine(Z: FloatArray, probability: FloatArray, weight: FloatArray, gam
     inside = probability[rows] > 0.5
     if inside.all() or not inside.any():
         return np.empty(0, np.int64), np.empty(0), 1.0 if inside.any() else -1.0
+    require_time()
     machine = SVC(C=penalty, gamma=gamma, max_iter=N_ITERATIONS, cache_size=CACHE_MB)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from genbayes.arrays import FloatArray
+from genbayes.deadline import require_time
 from genbayes.gp.noise_process import NoiseProcess, SmoothedNoise
 from genbayes.gp.noisy_likelihood import NoisyProfile, noisy_profile
 from genbayes.gp.profile import GPParameters
@@ -122,6 +123,7 @@ class JointPosterior:
 
     def loss(self, scaled: FloatArray) -> tuple[float, FloatArray]:
         """What L-BFGS-B sees: theta times units, in which every variable has a curvature of order one."""
+        require_time()
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 value, gradient = self.value_and_gradient(scaled / self.units)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from genbayes.arrays import BoolArray, FloatArray
-from genbayes.deadline import require_time
 
 __all__ = ["Loss", "Minimum", "minimise_within"]
 
@@ -96,7 +95,6 @@ def _search_along(
     """The first point along the projected direction that is low enough, with its value and gradient."""
     share = min(1.0, LONGEST_STEP / float(np.abs(direction).max()))
     for _ in range(N_HALVINGS):
-        require_time()
         trial = np.clip(point + share * direction, *bounds)
         trial_value, trial_gradient = loss(trial)
         expected = float(gradient @ (trial - point))

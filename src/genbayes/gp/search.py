@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from genbayes.arrays import FloatArray
+from genbayes.deadline import require_time
 from genbayes.gp.profile import GPParameters, Profile
 from genbayes.gp.quasi_newton import Minimum, minimise_within
 
@@ -69,12 +70,14 @@ class Posterior:
 
     def loss(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Negative log posterior and its gradient, shape (p + 1,)."""
+        require_time()
         profile = self.likelihood(np.exp(theta[:-1]), math.exp(theta[-1]), with_gradient=True)
         prior, slope = log_prior(theta)
         return -(profile.value + prior), -(profile.gradient + slope)
 
     def value(self, theta: FloatArray) -> float:
         """Negative log posterior alone, at a third of the price."""
+        require_time()
         profile = self.likelihood(np.exp(theta[:-1]), math.exp(theta[-1]), with_gradient=False)
         return -(profile.value + log_prior(theta)[0])
 

@@ -23,6 +23,7 @@ N_LEVELS = 50  # the score of 50 quantiles is within 0.1% of that of the whole l
 LEVELS: FloatArray = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
 NO_SAY = 0.02  # a weight below this is not worth a second model
 WORTH_IT = 0.002  # share of the best single score that joining must save on rows unseen by the weights
+HELPS = 0.001  # share of the score that a further candidate must save to be worth cross-validating
 ROWS_AT_ONCE = 2_000
 
 Kind = Literal["single", "average", "pool"]
@@ -95,7 +96,7 @@ def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> li
         Q: Quantiles of each candidate at `LEVELS`, shape (K, n, m).
         y: Responses, shape (n,).
         weight: Positive weights of the rows, shape (n,).
-        size: Candidates wanted, at most K.
+        size: Most candidates.
 
     Returns:
         Their numbers, in the order in which they were found.
@@ -108,14 +109,21 @@ def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> li
     """
     single = np.array([crps_of_table(q, y) @ weight for q in Q])
     team = [_first_best(single)]
+    reached = float(single[team[0]])
     while len(team) < min(size, len(Q)):
         others = [k for k in range(len(Q)) if k not in team]
-        score = []
-        for k in others:
-            way = _Average(Q[[*team, k]], y)
-            score.append(float(way.scores(way.fit(weight)) @ weight))
-        team.append(others[int(np.argmin(score))])
+        score = np.array([_joint_score(Q[[*team, k]], y, weight) for k in others])
+        if score.min() > (1 - HELPS) * reached:
+            break
+        team.append(others[_first_best(score)])
+        reached = float(score.min())
     return team
+
+
+def _joint_score(Q: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+    """Sum of the weighted scores of the best average of some candidates."""
+    way = _Average(Q, y)
+    return float(way.scores(way.fit(weight)) @ weight)
 
 
 def _first_best(scores: FloatArray) -> int:

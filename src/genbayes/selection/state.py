@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.persistence import Restore, Savable, State
 from genbayes.scaling import as_bounds
@@ -49,9 +50,13 @@ def restore_selected(cls: type[A], state: State, restore: Restore) -> A:
     model._restore_table(state)
     n_models, kind = int(state.value("n_models")), state.value("kind")
     weights = state.array("weights", (n_models,)).astype(np.float64)
-    if kind not in ("single", "average", "pool") or n_models < 1 or not (weights > 0).all():
+    if kind not in ("single", "average", "pool") or n_models < 1 or not _are_shares(weights):
         raise UnreadableFile(f"the models in the file must be joined with positive weights, got {kind!r} and {weights}")
     parts = tuple(restore(state.nested(f"model{k}")) for k in range(n_models))
     model.combination_ = Combination(kind, parts, weights, as_bounds(state.value("bounds")))
     model.report_ = SelectionReport.from_dict(state.value("report"))
     return model
+
+
+def _are_shares(weights: FloatArray) -> bool:
+    return bool(np.isfinite(weights).all() and (weights > 0).all() and abs(weights.sum() - 1) < 1e-6)

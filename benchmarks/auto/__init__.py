@@ -1,0 +1,1 @@
+"""AutoSurrogate against the best specialist on every problem we know."""

@@ -3,7 +3,7 @@
 f(x) = phi(x)'z + r(x), phi(x) = L^{-1} k(x) the whitened correlations with a few inducing inputs, z ~ N(0, I); what
 they leave unexplained, r, is conditioned on near rows as in Vecchia's approximation. Neighbours alone cannot average
 out noise beyond their number, inducing points alone cannot follow detail; together they come within a fraction of a
-per cent of the exact GP (Gyger, Furrer & Sigrist 2024, Vecchia-inducing-points full-scale approximation).
+per cent of the exact GP (Gyger, Furrer & Sigrist 2025, Vecchia-inducing-points full-scale approximation).
 
 Given its predecessors, row i says e_i = y_i - b'y_c = psi_i'z + error, psi_i = phi_i - sum_c b_c phi_c, the error of
 variance v_i: a linear regression for z, to which the constant mean adds one column under a flat prior. Exact if every

@@ -70,7 +70,7 @@ def _show(
     from rich.text import Text
 
     title = f"Surrogates for {target} of {runs.name}, {n_rows:,} rows, in {told.seconds:.0f} s"
-    columns = ["name", "CRPS", "± SE", "rows", "seconds", "weight", "surrogate"]
+    columns = ["name", "CRPS", "± SE", "behind", "rows", "s", "weight", "surrogate"]
     print_table(title, columns, [_row(entry) for entry in told.entries])
     console = standard_output()
     together = f"Chosen: CRPS {told.crps:.4g} ± {told.crps_se:.2g} on {told.n_scored:,} unseen rows."
@@ -94,6 +94,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
         entry.name,
         f"{entry.crps:.4g}" if scored else "-",
         f"{entry.crps_se:.2g}" if scored else "-",
+        entry.lag,
         f"{entry.n_scored:,}" if scored else "-",
         f"{entry.seconds:.1f}",
         f"{entry.weight:.0%}" if entry.weight > 0 else "-",

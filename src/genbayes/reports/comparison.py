@@ -11,7 +11,7 @@ from genbayes.plotting import plot_calibration, plot_pit, plot_reliability, plot
 from genbayes.plotting.style import new_axes
 from genbayes.plotting.svg import default_settings
 from genbayes.reports.numbers import format_number
-from genbayes.reports.page import Html, Tile, bullets, card, columns, figure, join, page, paragraph, tiles
+from genbayes.reports.page import Html, Tile, bullets, card, columns, figure, grid, page, paragraph, tiles
 from genbayes.selection import Entry, SelectionReport
 from genbayes.writing import check_writable, write_atomically
 
@@ -78,44 +78,35 @@ def _coverage(diagnostics: Any, level: float) -> float:
 
 
 def _scores_figure(report: SelectionReport, target: str) -> Html:
-    scored = sorted((e for e in report.entries if e.crps is not None), key=lambda e: e.crps or 0.0)
+    scored = sorted((e for e in report.entries if e.behind is not None), key=lambda e: e.behind or 0.0)
+    best = next((e.crps for e in scored if e.lag == "best" and e.crps is not None), report.crps)
     ax = plot_scores(
         [entry.title for entry in scored],
-        [entry.crps for entry in scored if entry.crps is not None],
-        [entry.crps_se for entry in scored if entry.crps_se is not None],
+        [best + entry.behind for entry in scored if entry.behind is not None],
+        [entry.behind_se for entry in scored if entry.behind_se is not None],
         [entry.weight > 0 for entry in scored],
         ax=new_axes((WIDTH, 1.0 + ROW * len(scored))),
-        xlabel=f"CRPS on unseen rows, in the unit of {target}; less is better",
+        xlabel="CRPS on unseen rows, less is better",
     )
     return figure(
         "Scores",
-        [_svg(ax, "scores", "CRPS of each surrogate with its standard error")],
-        "Dots are mean scores, lines one standard error to either side. Orange ones make up the model. Those on fewer "
-        "rows were screened out; their lines are longer.",
+        [_svg(ax, "scores", "CRPS of each surrogate")],
+        f"Dots are mean scores in the unit of {target}: that of the best, and how far the others are behind it on the "
+        "same rows, with lines of one standard error of that difference. Orange ones make up the model.",
     )
 
 
 def _table(report: SelectionReport) -> Html:
-    head = ("surrogate", "CRPS", "± SE", "rows", "seconds", "weight", "")
-    lines = [
-        join(Html("<tr>"), *[join(Html('<th scope="col">'), cell, Html("</th>")) for cell in head], Html("</tr>\n"))
-    ]
-    lines += [_line(entry) for entry in report.entries]
-    return card("Every surrogate that was tried", join(Html("<table>\n"), *lines, Html("</table>\n")))
+    head = ("surrogate", "name", "CRPS", "± SE", "behind", "rows", "seconds", "weight", "")
+    return card("Every surrogate that was tried", grid(head, [_line(entry) for entry in report.entries]))
 
 
-def _line(entry: Entry) -> Html:
-    scored = entry.crps is not None and entry.crps_se is not None
-    cells = (
-        format_number(entry.crps, 4) if scored and entry.crps is not None else "",
-        format_number(entry.crps_se, 2) if scored and entry.crps_se is not None else "",
-        f"{entry.n_scored:,}" if scored else "",
-        f"{entry.seconds:.1f}",
-        f"{entry.weight:.0%}" if entry.weight > 0 else "",
-        entry.note,
-    )
-    shown = [join(Html("<td>"), cell, Html("</td>")) for cell in cells]
-    return join(Html('<tr><th scope="row">'), entry.title, Html("</th>"), *shown, Html("</tr>\n"))
+def _line(entry: Entry) -> tuple[str, ...]:
+    crps = "" if entry.crps is None else format_number(entry.crps, 4)
+    error = "" if entry.crps_se is None else format_number(entry.crps_se, 2)
+    rows = f"{entry.n_scored:,}" if crps else ""
+    weight = f"{entry.weight:.0%}" if entry.weight > 0 else ""
+    return entry.title, entry.name, crps, error, entry.lag, rows, f"{entry.seconds:.1f}", weight, entry.note
 
 
 def _calibration_figures(diagnostics: Any) -> list[Html]:

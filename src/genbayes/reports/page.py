@@ -19,6 +19,7 @@ __all__ = [
     "card",
     "columns",
     "figure",
+    "grid",
     "join",
     "page",
     "paragraph",
@@ -115,6 +116,21 @@ def table(rows: Iterable[tuple[str, str]]) -> Html:
         join(Html('<tr><th scope="row">'), name, Html("</th><td>"), value, Html("</td></tr>\n")) for name, value in rows
     ]
     return join(Html("<table>\n"), *lines, Html("</table>\n"))
+
+
+def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
+    """Several columns under their names; the first names the row, the last one may wrap.
+
+    Example:
+        >>> "<td>2</td>" in grid(["a", "b"], [("1", "2")])
+        True
+    """
+    names = [join(Html('<th scope="col">'), name, Html("</th>")) for name in head]
+    lines = [join(Html("<tr>"), *names, Html("</tr>\n"))]
+    for first, *others in rows:
+        cells = [join(Html("<td>"), cell, Html("</td>")) for cell in others]
+        lines.append(join(Html('<tr><th scope="row">'), first, Html("</th>"), *cells, Html("</tr>\n")))
+    return join(Html('<table class="grid">\n'), *lines, Html("</table>\n"))
 
 
 def page(title: str, subtitle: str, blocks: Iterable[Html], footer: str = "") -> str:

@@ -55,6 +55,9 @@ table { border-collapse: collapse; width: 100%; font-size: 0.92rem; }
 th, td { text-align: left; vertical-align: top; padding: 6px 12px 6px 0; border-bottom: 1px solid var(--rule); }
 tr:last-child > * { border-bottom: 0; }
 th { font-weight: 500; color: var(--muted); width: 34%; }
+.grid th, .grid td { width: auto; white-space: nowrap; overflow-wrap: normal; }
+.grid td:last-child { white-space: normal; color: var(--muted); }
+.card:has(.grid) { overflow-x: auto; }
 footer { color: var(--muted); font-size: 0.82rem; margin-top: 20px; }
 @media (max-width: 640px) {
   main { padding: 22px 12px; } .card { padding: 14px 12px; } .columns { grid-template-columns: 1fr; }

@@ -54,7 +54,8 @@ def give_account(
     """
     data = trials.data
     weights = dict(zip(names, stack.weights.tolist(), strict=True))
-    entries = sorted((_entry(trials, name, weights.get(name, 0.0)) for name in trials.trials), key=_order)
+    best = trials.scores(names[int(np.argmin([float(np.nanmean(trials.scores(name)[rows])) for name in names]))])
+    entries = sorted((_entry(trials, name, weights.get(name, 0.0), best) for name in trials.trials), key=_order)
     mean, se = _mean_and_error(stack.scores, data.weight[rows])
     law = _law_of_rows([trials.trials[name].q[rows] for name in names], stack)
     diagnostics = diagnose(law, data.y[rows], data.weight[rows])
@@ -73,18 +74,29 @@ def give_account(
     )
 
 
-def _entry(trials: Trials, name: str, weight: float) -> Entry:
+def _entry(trials: Trials, name: str, weight: float, best: FloatArray) -> Entry:
     trial, scores = trials.trials[name], trials.scores(name)
     known = np.isfinite(scores)
     mean, se = _mean_and_error(scores[known], trials.data.weight[known]) if known.any() else (None, None)
+    both = known & np.isfinite(best)
+    behind, behind_se = _mean_and_error((scores - best)[both], trials.data.weight[both]) if both.any() else (None, None)
     return Entry(
-        name, trial.candidate.title, mean, se, int(known.sum()), round(sum(trial.seconds), 3), weight, trial.fault
+        name=name,
+        title=trial.candidate.title,
+        crps=mean,
+        crps_se=se,
+        n_scored=int(known.sum()),
+        behind=behind,
+        behind_se=behind_se,
+        seconds=round(sum(trial.seconds), 3),
+        weight=weight,
+        note=trial.fault,
     )
 
 
 def _order(entry: Entry) -> tuple[bool, float, float]:
-    """Candidates with a weight first, then by score, those without one last."""
-    return entry.crps is None, -entry.weight, entry.crps if entry.crps is not None else 0.0
+    """Candidates with a weight first, then by how far they are behind the best, those without a score last."""
+    return entry.behind is None, -entry.weight, 0.0 if entry.behind is None else entry.behind
 
 
 def _mean_and_error(scores: FloatArray, weight: FloatArray) -> tuple[float, float]:

@@ -115,7 +115,7 @@ class AutoSurrogate(TabularRegressor, Composite):
             trials = Trials(candidates, data, fold, _seeds(candidates, rng_seeds), announce)
             _screen(trials, clock)
             _validate(trials, clock)
-            names, stack, rows = _weigh(trials)
+            names, stack, rows = _weigh(trials, clock)
             models = {
                 name: trials.final(name, clock.left(FITTED_BY))
                 for name, weight in sorted(zip(names, stack.weights, strict=True), key=lambda pair: -pair[1])
@@ -264,8 +264,10 @@ def _best(trials: Trials) -> list[str]:
     return [alive[k] for k in find_team(Q, trials.data.y[rows], trials.data.weight[rows], N_BEST)]
 
 
-def _weigh(trials: Trials) -> tuple[list[str], Stack, IntArray]:
+def _weigh(trials: Trials, clock: Clock) -> tuple[list[str], Stack, IntArray]:
     """The best candidates, how they are joined, and the rows that decided it."""
+    if not trials.alive:
+        raise _nothing_works(trials, clock)
     names = _best(trials)
     known = np.isfinite(np.stack([trials.scores(name) for name in names])).all(axis=0)
     rows = np.flatnonzero(known)

@@ -26,6 +26,8 @@ class Entry:
         crps: Mean out-of-fold CRPS, None if it has none.
         crps_se: Its standard error.
         n_scored: Rows it was scored on.
+        behind: Mean paired difference to the best candidate's score, on the rows both were scored on.
+        behind_se: Standard error of that difference.
         seconds: Time of all its fits.
         weight: Its weight in the model, 0 if it has none.
         note: Why it was given up; empty if it was not.
@@ -36,9 +38,18 @@ class Entry:
     crps: float | None
     crps_se: float | None
     n_scored: int
+    behind: float | None
+    behind_se: float | None
     seconds: float
     weight: float
     note: str = ""
+
+    @property
+    def lag(self) -> str:
+        """How far it is behind the best, with the standard error: "+0.012 +- 0.003"; "best" for the best itself."""
+        if self.behind is None or self.behind_se is None:
+            return "-"
+        return "best" if self.behind == self.behind_se == 0 else f"{self.behind:+.2g} +- {self.behind_se:.1g}"
 
 
 @dataclass(frozen=True)
@@ -85,11 +96,11 @@ class SelectionReport:
         return cls(**{**values, "entries": entries, "thin": tuple(values["thin"])})
 
     def __str__(self) -> str:
-        rows: list[tuple[str, ...]] = [("candidate", "CRPS", "+- SE", "rows", "seconds", "weight", "")]
+        rows: list[tuple[str, ...]] = [("candidate", "CRPS", "+- SE", "behind", "rows", "seconds", "weight", "")]
         rows += [_line(entry) for entry in self.entries]
         width = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
         table = [
-            "  ".join(cell.ljust(width[j]) if j in (0, 6) else cell.rjust(width[j]) for j, cell in enumerate(row))
+            "  ".join(cell.ljust(width[j]) if j in (0, 7) else cell.rjust(width[j]) for j, cell in enumerate(row))
             for row in rows
         ]
         told = [f"chosen: CRPS {self.crps:.4g} +- {self.crps_se:.2g} on {self.n_scored} unseen rows", self.reason]
@@ -102,6 +113,7 @@ def _line(entry: Entry) -> tuple[str, ...]:
         f"{entry.title} ({entry.name})",
         f"{entry.crps:.4g}" if scored else "-",
         f"{entry.crps_se:.2g}" if scored else "-",
+        entry.lag,
         str(entry.n_scored) if scored else "-",
         f"{entry.seconds:.1f}",
         f"{entry.weight:.0%}" if entry.weight > 0 else "",

@@ -88,9 +88,10 @@ def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArra
 
 
 def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> list[int]:
-    """The best candidate, then one by one those that help most when quantiles are averaged with the chosen ones.
+    """The best candidate, those that help it most when quantiles are averaged, and those that may be better by luck.
 
-    The second best alone is often the best one's twin and brings nothing; a weaker one of another kind may.
+    The second best alone is often the best one's twin and brings nothing; a weaker one of another kind may. Places that
+    are left go to candidates within two standard errors of the best, by paired differences.
 
     Args:
         Q: Quantiles of each candidate at `LEVELS`, shape (K, n, m).
@@ -117,7 +118,14 @@ def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> li
             break
         team.append(others[_first_best(score)])
         reached = float(score.min())
-    return team
+    scores = [crps_of_table(q, y) for q in Q]
+    rivals = [k for k in np.argsort(single) if k not in team and _is_within_luck(scores[k] - scores[team[0]])]
+    return team + [int(k) for k in rivals[: size - len(team)]]
+
+
+def _is_within_luck(behind: FloatArray) -> bool:
+    """Whether a mean paired difference is below two of its standard errors."""
+    return bool(behind.mean() <= 2 * behind.std() / np.sqrt(len(behind)))
 
 
 def _joint_score(Q: FloatArray, y: FloatArray, weight: FloatArray) -> float:

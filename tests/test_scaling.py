@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genbayes.errors import InvalidInput
-from genbayes.scaling import InputScaler, ResponseScaler, weighted_moments
+from genbayes.scaling import InputScaler, ResponseScaler, as_bounds, weighted_moments
 
 Y = np.array([0.1, 0.5, 2.0, 7.0])
 BOUNDS = [(None, None), (0.0, None), (None, 8.0), (0.0, 8.0)]
@@ -81,3 +81,29 @@ def test_responses_outside_their_bounds_are_refused() -> None:
         InvalidInput, match=r"y must lie within y_bounds=\(0.2, None\), got .* in 1 of 4 rows \(row 0\)"
     ):
         ResponseScaler.learn(Y, np.ones(4), (0.2, None))
+
+
+@pytest.mark.parametrize(
+    "bounds", [(None, None), (0, None), (None, 1), (-1, 2), [0, 1], np.array([0.0, 1.0])], ids=repr
+)
+def test_bounds_become_a_pair_of_numbers_or_none(bounds) -> None:
+    pair = as_bounds(bounds)
+    assert isinstance(pair, tuple)
+    assert all(value is None or type(value) is float for value in pair)
+    assert list(pair) == list(bounds)
+
+
+def test_no_bounds_are_a_pair_of_none() -> None:
+    assert as_bounds(None) == (None, None)
+
+
+@pytest.mark.parametrize("bounds", [3, (1,), (1, 2, 3), ("low", "high"), (0, [1])], ids=repr)
+def test_what_is_no_pair_of_bounds_is_refused(bounds) -> None:
+    with pytest.raises(InvalidInput, match=r"y_bounds must be \(lower, upper\), got .*; either may be None"):
+        as_bounds(bounds)
+
+
+@pytest.mark.parametrize("bounds", [(1, 1), (2, 1), (np.nan, None), (-np.inf, 0), (0, np.inf)], ids=repr)
+def test_bounds_without_room_or_beyond_numbers_are_refused(bounds) -> None:
+    with pytest.raises(InvalidInput, match="y_bounds must be finite or None with lower < upper, got .*; use None"):
+        as_bounds(bounds)

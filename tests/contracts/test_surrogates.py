@@ -10,13 +10,22 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from genbayes import ConformalSurrogate, InvalidInput, Normal, QuantileSurrogate, load
+from genbayes import (
+    AutoSurrogate,
+    ConformalSurrogate,
+    GPInformedSurrogate,
+    InvalidInput,
+    Normal,
+    QuantileSurrogate,
+    load,
+)
 from genbayes.baselines.boosted import BoostedQuantiles
 from genbayes.baselines.deep import DeepGP
 from genbayes.baselines.forest import QuantileForest
 from genbayes.baselines.heteroskedastic import HeteroskedasticGP
 from genbayes.baselines.jump import ModularJumpGP
 from genbayes.baselines.natural import NaturalGradientBoosting
+from genbayes.baselines.regime import RegimeGP
 from genbayes.baselines.sparse import SparseGP
 from genbayes.baselines.stationary import StationaryGP
 from genbayes.distribution import Predictor
@@ -220,6 +229,12 @@ class TestQuantileSurrogate(SurrogateContract):
     in_checks: ClassVar = {"n_epochs": 150, "n_hidden": 16, "n_members": 2, "dropout": 0.0, "random_state": 0}
 
 
+class TestGPInformedSurrogate(SurrogateContract):
+    model = GPInformedSurrogate
+    small: ClassVar = {"n_epochs": 20, "n_members": 2}
+    in_checks: ClassVar = {"n_epochs": 20, "n_members": 2, "random_state": 0}
+
+
 class TestStationaryGP(SurrogateContract):
     model = StationaryGP
     in_checks: ClassVar = {"random_state": 0}
@@ -233,6 +248,12 @@ class TestDeepGP(SurrogateContract):
 
 class TestModularJumpGP(SurrogateContract):
     model = ModularJumpGP
+    small: ClassVar = {"n_starts": 1}
+    in_checks: ClassVar = {"n_starts": 1, "random_state": 0}
+
+
+class TestRegimeGP(SurrogateContract):
+    model = RegimeGP
     small: ClassVar = {"n_starts": 1}
     in_checks: ClassVar = {"n_starts": 1, "random_state": 0}
 
@@ -308,6 +329,32 @@ class TestConformalSurrogate(SurrogateContract):
         with pytest.raises(InvalidInput, match="X must have at least 19 rows .*9 to calibrate, 10 to learn from"):
             self.make().fit(*draw_runs(10, seed=6))
         X, y = draw_runs(19, seed=6)
+        assert np.isfinite(self.make().fit(X, y).predict_quantiles(X, TAU)).all()
+
+
+FEWER_THAN_TWELVE = "its runs are fewer than twelve: without a fold there are not ten left to learn from"
+
+
+class TestAutoSurrogate(SurrogateContract):
+    model = AutoSurrogate
+    small: ClassVar = {"candidates": ["gp"]}
+    in_checks: ClassVar = {"candidates": ["gp"], "n_folds": 6, "random_state": 0}
+    exempt: ClassVar = dict.fromkeys(
+        (
+            "check_sample_weights_shape",
+            "check_sample_weights_not_overwritten",
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_estimators_nan_inf",
+            "check_regressors_no_decision_function",
+            "check_fit2d_1feature",
+        ),
+        FEWER_THAN_TWELVE,
+    )
+
+    def test_the_smallest_table_is_learnt(self) -> None:
+        with pytest.raises(InvalidInput, match="X must have at least 13 distinct inputs .*5 folds .*got 12 in 12 rows"):
+            self.make().fit(*draw_runs(12, seed=6))
+        X, y = draw_runs(13, seed=6)
         assert np.isfinite(self.make().fit(X, y).predict_quantiles(X, TAU)).all()
 
 

@@ -27,7 +27,7 @@ def test_equal_inputs_stay_together(seed: int) -> None:
     X = np.random.default_rng(seed).integers(0, 6, (80, 2)).astype(float)
     fold = draw(X, seed=seed)
     for x in np.unique(X, axis=0):
-        assert len(np.unique(fold[(X == x).all(axis=1)])) == 1
+        assert len(np.unique(fold[(x == X).all(axis=1)])) == 1
 
 
 def test_folds_are_drawn_at_random_and_again_by_the_same_seed() -> None:

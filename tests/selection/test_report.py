@@ -12,10 +12,10 @@ from genbayes.selection.report import Entry, SelectionReport, sparse_regions
 
 REPORT = SelectionReport(
     entries=(
-        Entry("gp", "stationary GP", 0.1234567, 0.01, 60, 1.25, 0.3),
-        Entry("iqn-deep", "quantile network, deep", 0.2, 0.02, 60, 9.0, 0.7),
-        Entry("boosted", "gradient-boosted quantiles", 0.3, 0.03, 12, 0.5, 0.0, "clearly behind"),
-        Entry("mine", "Oven", None, None, 0, 0.0, 0.0, "RuntimeError: the oven is cold"),
+        Entry("gp", "stationary GP", 0.1234567, 0.01, 60, 0.0, 0.0, 1.25, 0.3),
+        Entry("iqn-deep", "quantile network, deep", 0.2, 0.02, 60, 0.0765, 0.012, 9.0, 0.7),
+        Entry("boosted", "gradient-boosted quantiles", 0.3, 0.03, 12, 0.17, 0.04, 0.5, 0.0, "clearly behind"),
+        Entry("mine", "Oven", None, None, 0, None, None, 0.0, 0.0, "RuntimeError: the oven is cold"),
     ),
     kind="average",
     crps=0.11,
@@ -37,11 +37,12 @@ def test_the_chosen_are_those_with_a_weight_the_largest_first() -> None:
 
 def test_it_prints_one_line_for_each_candidate_and_then_the_words() -> None:
     lines = str(REPORT).splitlines()
-    assert lines[0].split() == ["candidate", "CRPS", "+-", "SE", "rows", "seconds", "weight"]
+    assert lines[0].split() == ["candidate", "CRPS", "+-", "SE", "behind", "rows", "seconds", "weight"]
     assert lines[1].split("  ")[0] == "stationary GP (gp)"
-    assert lines[1].split()[-5:] == ["0.1235", "0.01", "60", "1.2", "30%"]
+    assert lines[1].split()[-5:] == ["0.01", "best", "60", "1.2", "30%"]
+    assert lines[2].split()[-8:] == ["0.2", "0.02", "+0.076", "+-", "0.01", "60", "9.0", "70%"]
     assert lines[3].endswith("clearly behind")
-    assert lines[4].split()[2:5] == ["-", "-", "-"]
+    assert lines[4].split()[2:6] == ["-", "-", "-", "-"]
     assert lines[4].endswith("RuntimeError: the oven is cold")
     assert lines[5:] == [
         "",
@@ -66,7 +67,7 @@ def test_it_survives_json() -> None:
 
 @given(PROSE, PROSE, st.none() | NUMBER, NUMBER, st.tuples(PROSE, PROSE))
 def test_whatever_it_says_survives_json(note: str, reason: str, score: float | None, crps: float, thin) -> None:
-    entry = Entry("a", "b", score, score, 1, 0.0, 1.0, note)
+    entry = Entry("a", "b", score, score, 1, score, score, 0.0, 1.0, note)
     report = replace(REPORT, entries=(entry,), reason=reason, crps=crps, thin=thin)
     again = SelectionReport.from_dict(json.loads(json.dumps(report.to_dict())))
     assert again == report

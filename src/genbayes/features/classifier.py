@@ -30,9 +30,7 @@ __all__ = ["FEWEST_INPUTS", "RegimeClassifier", "draw_folds", "fit_classifier", 
 FEWEST_INPUTS = 4  # distinct ones: two on either side of a boundary, so that one of a side can be left out
 N_FOLDS = 5
 MANY_FOLDS, FEW_ROWS = 10, 200  # few rows cannot spare a fifth of them
-MANY_ROWS = (
-    2_000  # from here on networks are asked too; with fewer they added nothing to the other two and took longest
-)
+MANY_ROWS = 2_000  # from here on networks are asked too; with fewer they add next to nothing and take longest
 NO_SAY = 1e-3  # a classifier whose scores move the sum of all by less than this share is left out
 MEMBERS: dict[str, Callable[[State, int, int], Member]] = {
     "LinearScores": LinearScores.from_state,

@@ -11,7 +11,7 @@ from genbayes.calibration import diagnose
 from genbayes.distribution import Mixture, PredictiveDistribution, QuantileFunction
 from genbayes.selection.candidates import Facts
 from genbayes.selection.report import Entry, SelectionReport, sparse_regions
-from genbayes.selection.stacking import LEVELS, Stack
+from genbayes.selection.stacking import LEVELS, Stack, mean_and_error
 from genbayes.selection.trials import Trials
 
 __all__ = ["give_account"]
@@ -54,9 +54,9 @@ def give_account(
     """
     data = trials.data
     weights = dict(zip(names, stack.weights.tolist(), strict=True))
-    best = trials.scores(names[int(np.argmin([float(np.nanmean(trials.scores(name)[rows])) for name in names]))])
+    best = trials.scores(min(names, key=lambda name: float(trials.scores(name)[rows] @ data.weight[rows])))
     entries = sorted((_entry(trials, name, weights.get(name, 0.0), best) for name in trials.trials), key=_order)
-    mean, se = _mean_and_error(stack.scores, data.weight[rows])
+    mean, se = mean_and_error(stack.scores, data.weight[rows])
     law = _law_of_rows([trials.trials[name].q[rows] for name in names], stack)
     diagnostics = diagnose(law, data.y[rows], data.weight[rows])
     numeric = [j for j in range(data.X.shape[1]) if j not in facts.categorical]
@@ -77,9 +77,9 @@ def give_account(
 def _entry(trials: Trials, name: str, weight: float, best: FloatArray) -> Entry:
     trial, scores = trials.trials[name], trials.scores(name)
     known = np.isfinite(scores)
-    mean, se = _mean_and_error(scores[known], trials.data.weight[known]) if known.any() else (None, None)
+    mean, se = mean_and_error(scores[known], trials.data.weight[known]) if known.any() else (None, None)
     both = known & np.isfinite(best)
-    behind, behind_se = _mean_and_error((scores - best)[both], trials.data.weight[both]) if both.any() else (None, None)
+    behind, behind_se = mean_and_error((scores - best)[both], trials.data.weight[both]) if both.any() else (None, None)
     return Entry(
         name=name,
         title=trial.candidate.title,
@@ -97,13 +97,6 @@ def _entry(trials: Trials, name: str, weight: float, best: FloatArray) -> Entry:
 def _order(entry: Entry) -> tuple[bool, float, float]:
     """Candidates with a weight first, then by how far they are behind the best, those without a score last."""
     return entry.behind is None, -entry.weight, 0.0 if entry.behind is None else entry.behind
-
-
-def _mean_and_error(scores: FloatArray, weight: FloatArray) -> tuple[float, float]:
-    """Weighted mean and its standard error, sqrt(sum p_i^2 (s_i - mean)^2) with p the shares of the weights."""
-    share = weight / weight.sum()
-    mean = float(share @ scores)
-    return mean, float(np.sqrt(np.sum((share * (scores - mean)) ** 2)))
 
 
 def _law_of_rows(tables: Sequence[FloatArray], stack: Stack) -> PredictiveDistribution:

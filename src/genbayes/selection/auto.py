@@ -24,7 +24,7 @@ from genbayes.selection.candidates import Candidate, Facts, choose_candidates
 from genbayes.selection.combination import Combination
 from genbayes.selection.folds import draw_folds
 from genbayes.selection.report import SelectionReport
-from genbayes.selection.stacking import Stack, choose_stack, find_team
+from genbayes.selection.stacking import Stack, choose_stack, find_team, is_within_luck
 from genbayes.selection.state import restore_selected, state_of_selected
 from genbayes.selection.trials import NO_TIME, Clock, Trials
 from genbayes.tabular import TabularRegressor
@@ -38,7 +38,6 @@ N_BEST = 3  # candidates that are cross-validated
 ENOUGH_TO_SCREEN = 150  # rows on which candidates are first compared
 ENOUGH_TO_WEIGH = 1_000  # out-of-fold rows that settle the weights of three candidates to a few percent
 FAR_BEHIND = 1.2  # a candidate this many times worse than the best is not worth refining
-HOPELESS = 2.0  # standard errors behind the best, after which a candidate is not tried on further folds
 # Shares of a time limit: screening ends at the first, cross-validation at the second; the rest is for the final fits.
 SCREENED_BY, VALIDATED_BY, FITTED_BY = 0.45, 0.75, 0.97
 
@@ -209,7 +208,8 @@ def _is_hopeless(trials: Trials, name: str) -> bool:
     base, alive = trials.trials[name].candidate.refines, trials.alive
     if base not in alive:
         return False
-    mean = {each: float(np.nanmean(trials.scores(each))) for each in alive}
+    rows = np.flatnonzero(np.isfinite(trials.scores(base)))
+    mean = {each: float(trials.scores(each)[rows] @ trials.data.weight[rows]) for each in alive}
     return mean[base] > FAR_BEHIND * min(mean.values())
 
 
@@ -219,8 +219,8 @@ def _drop_hopeless(trials: Trials) -> None:
     best = trials.scores(team[0])
     for name in trials.alive:
         behind = trials.scores(name) - best
-        behind = behind[np.isfinite(behind)]
-        if name not in team and behind.mean() > HOPELESS * behind.std() / np.sqrt(len(behind)):
+        rows = np.flatnonzero(np.isfinite(behind))
+        if name not in team and not is_within_luck(behind[rows], trials.data.weight[rows]):
             trials.trials[name].fault = "clearly behind"
 
 

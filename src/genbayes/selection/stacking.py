@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 
 from genbayes.arrays import FloatArray, IntArray
 
-__all__ = ["LEVELS", "Stack", "choose_stack", "crps_of_table", "find_team"]
+__all__ = ["LEVELS", "Stack", "choose_stack", "crps_of_table", "find_team", "is_within_luck", "mean_and_error"]
 
 N_LEVELS = 50  # the score of 50 quantiles is within 0.1% of that of the whole law
 LEVELS: FloatArray = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
@@ -53,6 +53,22 @@ def crps_of_table(q: FloatArray, y: FloatArray) -> FloatArray:
     """
     e = y[:, None] - q
     return np.asarray(2 * np.maximum(LEVELS * e, (LEVELS - 1) * e).mean(axis=1))
+
+
+def mean_and_error(scores: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Weighted mean and its standard error, sqrt(sum p_i^2 (s_i - mean)^2) with p the shares of the weights.
+
+    Args:
+        scores: One for each row, shape (n,).
+        weight: Positive weights, shape (n,).
+
+    Example:
+        >>> mean_and_error(np.array([1.0, 3.0]), np.ones(2))
+        (2.0, 0.7071067811865476)
+    """
+    share = weight / weight.sum()
+    mean = float(share @ scores)
+    return mean, float(np.sqrt(np.sum((share * (scores - mean)) ** 2)))
 
 
 def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray) -> Stack:
@@ -119,13 +135,19 @@ def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> li
         team.append(others[_first_best(score)])
         reached = float(score.min())
     scores = [crps_of_table(q, y) for q in Q]
-    rivals = [k for k in np.argsort(single) if k not in team and _is_within_luck(scores[k] - scores[team[0]])]
+    rivals = [k for k in np.argsort(single) if k not in team and is_within_luck(scores[k] - scores[team[0]], weight)]
     return team + [int(k) for k in rivals[: size - len(team)]]
 
 
-def _is_within_luck(behind: FloatArray) -> bool:
-    """Whether a mean paired difference is below two of its standard errors."""
-    return bool(behind.mean() <= 2 * behind.std() / np.sqrt(len(behind)))
+def is_within_luck(behind: FloatArray, weight: FloatArray) -> bool:
+    """Whether a mean paired difference is below two of its standard errors.
+
+    Example:
+        >>> is_within_luck(np.array([1.0, -1.0, 0.5]), np.ones(3)), is_within_luck(np.array([1.0, 1.1]), np.ones(2))
+        (True, False)
+    """
+    mean, error = mean_and_error(behind, weight)
+    return mean <= 2 * error
 
 
 def _joint_score(Q: FloatArray, y: FloatArray, weight: FloatArray) -> float:

@@ -23,6 +23,7 @@ from genbayes.seeding import RandomState, as_generator
 from genbayes.surrogate.ensemble import GRID
 from genbayes.surrogate.estimator import QuantileSurrogate
 from genbayes.tabular import ScaledRuns, TabularRegressor
+from genbayes.tabular.door import MIN_ROWS
 from genbayes.tabular.state import known_parameters
 from genbayes.training import show_progress
 from genbayes.validation import check_choice, check_count
@@ -115,7 +116,10 @@ class GPInformedSurrogate(TabularRegressor, Composite):
             verbose=self.verbose,
             random_state=int(rng.integers(2**31)),
         )
-        return network.fit(_features(runs.Z, m, s), r, sample_weight=data.weight)
+        k = -(-MIN_ROWS // len(r))  # fewer distinct runs than that were given as replicates; k shares of each are one
+        return network.fit(
+            np.tile(_features(runs.Z, m, s), (k, 1)), np.tile(r, k), sample_weight=np.tile(data.weight / k, k)
+        )
 
     def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run") -> QuantileFunction | Normal:
         """The predictive distribution at new inputs.

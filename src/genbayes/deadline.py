@@ -13,13 +13,18 @@ from contextvars import ContextVar
 
 from genbayes.errors import GenBayesError
 
-__all__ = ["OutOfTime", "deadline", "require_time"]
+__all__ = ["OutOfTime", "deadline", "now", "require_time"]
 
 _end: ContextVar[float | None] = ContextVar("end of the time budget", default=None)
 
 
 class OutOfTime(GenBayesError, TimeoutError):
     """A computation was stopped because its time was up."""
+
+
+def now() -> float:
+    """Seconds on the clock that deadlines are kept by."""
+    return time.perf_counter()
 
 
 @contextmanager
@@ -36,7 +41,7 @@ def deadline(seconds: float | None) -> Iterator[None]:
         genbayes.deadline.OutOfTime: the computation must end by its deadline, got no time left
     """
     outer = _end.get()
-    own = None if seconds is None else time.perf_counter() + seconds
+    own = None if seconds is None else now() + seconds
     known = [end for end in (outer, own) if end is not None]
     token = _end.set(min(known) if known else None)
     try:
@@ -48,5 +53,5 @@ def deadline(seconds: float | None) -> Iterator[None]:
 def require_time() -> None:
     """Raise `OutOfTime` if the deadline of a block around this call has passed."""
     end = _end.get()
-    if end is not None and time.perf_counter() >= end:
+    if end is not None and now() >= end:
         raise OutOfTime("the computation must end by its deadline, got no time left")

@@ -71,6 +71,15 @@ def test_its_accuracy_is_that_of_new_runs(fitted) -> None:
     assert abs(fitted.accuracy_ - share) < 3 * standard_error + 0.01  # folds learn from fewer rows
 
 
+def test_its_accuracy_is_no_better_than_the_runs_allow() -> None:
+    """A run is on the other level in 15 of 100 cases, whatever x: no classifier is right more often than 85%."""
+    rng = np.random.default_rng(6)
+    X = rng.uniform(-1, 1, (200, 1))
+    y = 6.0 * ((X[:, 0] > 0) ^ (rng.uniform(size=200) < 0.15)) + 0.2 * rng.standard_normal(200)
+    accuracy = RegimeGP(n_starts=1, random_state=0).fit(X, y).accuracy_
+    assert abs(accuracy - 0.85) < 3 * np.sqrt(0.85 * 0.15 / 200)  # false alarm 1 in 370
+
+
 def test_three_levels_are_three_regimes() -> None:
     rng = np.random.default_rng(8)
     X = rng.uniform(-1, 1, (150, 1))

@@ -174,3 +174,51 @@ def test_a_row_of_weight_two_is_the_row_given_twice() -> None:
     X, y = np.vstack([data.X, data.X[:1]]), np.r_[data.y, data.y[:1]]
     two = BoundaryFeatures().fit_transform(Dataset.merged(X, y), np.random.default_rng(0))
     np.testing.assert_array_equal(one, two)
+
+
+def test_a_model_learns_from_the_regimes_themselves_and_mixes_them_by_their_probabilities(two) -> None:
+    boundary, Z = two
+    learnt = boundary.conditioned(Z)
+    np.testing.assert_array_equal(learnt[:, 2], draw().y > 5)
+    probability, parts = boundary.alternatives(Z)
+    np.testing.assert_allclose(probability.sum(axis=1), 1)
+    np.testing.assert_array_equal(probability[:, 1], Z[:, 2])
+    assert [np.unique(part[:, 2]).tolist() for part in parts] == [[0.0], [1.0]]
+
+
+def test_three_regimes_are_three_alternatives() -> None:
+    boundary, Z = fitted(draw(240, levels=3))
+    probability, parts = boundary.alternatives(Z)
+    np.testing.assert_array_equal(probability, Z[:, 2:])
+    np.testing.assert_array_equal([part[0, 2:] for part in parts], np.eye(3))
+
+
+def test_without_mixing_the_probabilities_are_what_a_model_sees() -> None:
+    boundary, Z = fitted(draw(), mix=False)
+    assert boundary.conditioned(Z) is Z
+    probability, parts = boundary.alternatives(Z)
+    assert probability.shape == (200, 1)
+    assert parts[0] is Z
+
+
+def test_beside_the_boundary_the_law_has_two_peaks() -> None:
+    data = draw(300)
+    model = QuantileSurrogate(features=BoundaryFeatures(), n_members=2, n_epochs=60, random_state=0)
+    law = model.fit(data.X, data.y).predict_distribution([[0.0, 0.0], [-0.9, 0.0]])
+    between = law.cdf(np.array([[3.0, 7.0]]))  # levels at 0 and 10
+    assert between[0, 1] - between[0, 0] < 0.1  # nothing between the peaks
+    assert 0.02 < between[0, 0] < 0.98
+    assert between[1, 0] > 0.98  # far from the boundary there is one
+
+
+def test_mixing_survives_the_file(tmp_path) -> None:
+    data = draw(100)
+    for mix in (True, False):
+        model = QuantileSurrogate(features=BoundaryFeatures(mix=mix), n_members=2, n_epochs=20, random_state=0)
+        model.fit(data.X, data.y)
+        again = load(model.save(tmp_path / "model.gb"))
+        assert again.features_[0].mix is mix
+        np.testing.assert_array_equal(again.predict_quantiles(data.X, 0.3), model.predict_quantiles(data.X, 0.3))
+        np.testing.assert_array_equal(
+            again.predict_distribution(data.X, of="mean").mean(), model.predict_distribution(data.X, of="mean").mean()
+        )

@@ -1,6 +1,5 @@
 """Models that are instant to fit, and right, wrong, slow or broken as a test likes."""
 
-import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +10,22 @@ from sklearn.base import BaseEstimator
 from genbayes import Normal
 from genbayes.deadline import require_time
 from genbayes.distribution import Predictor
+
+
+class Hands:
+    """A clock that moves only when it is told to, so that no test depends on how busy the machine is."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def turn(self, seconds: float) -> None:
+        self.time += seconds
+
+    def read(self) -> float:
+        return self.time
+
+
+HANDS = Hands()
 
 
 class Bell(BaseEstimator, Predictor):
@@ -61,7 +76,7 @@ class Endless(Bell):
 
 
 class Slow(Bell):
-    """Takes its time, asking now and then whether there is any left."""
+    """Takes its time by the hands of the clock, asking now and then whether there is any left."""
 
     def __init__(self, seconds: float = 60.0, shift: float = 0.0, random_state: Any = None) -> None:
         super().__init__(shift)
@@ -69,13 +84,21 @@ class Slow(Bell):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Slow":
-        end = time.perf_counter() + self.seconds
-        while time.perf_counter() < end:
+        end = HANDS.read() + self.seconds
+        while HANDS.read() < end:
+            HANDS.turn(0.002)
             require_time()
-            time.sleep(0.002)
         return super().fit(X, y, sample_weight)
 
 
 @pytest.fixture(scope="session")
 def fakes() -> SimpleNamespace:
     return SimpleNamespace(Bell=Bell, Mean=Mean, Broken=Broken, Endless=Endless, Slow=Slow)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Hands:
+    """The clock of every deadline and time limit, in the hands of the test."""
+    monkeypatch.setattr("genbayes.deadline.now", HANDS.read)
+    monkeypatch.setattr("genbayes.selection.trials.now", HANDS.read)
+    return HANDS

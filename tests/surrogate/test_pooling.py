@@ -78,3 +78,19 @@ def test_quantiles_are_ordered_and_between_the_members(q: np.ndarray) -> None:
     slack = 1e-4 * (q.max() - q.min() + 1)  # knots are kept a hair apart
     assert (pooled >= q.min(axis=0) - slack).all()
     assert (pooled <= q.max(axis=0) + slack).all()
+
+
+def test_a_weight_of_two_thirds_equals_a_member_given_twice() -> None:
+    q = torch.as_tensor(members(3, n_members=2))
+    weight = torch.tensor([2 / 3, 1 / 3]).double()[:, None].expand(2, q.shape[1])
+    twice = pool_members(torch.cat([q[:1], q]), TAU)
+    np.testing.assert_allclose(pool_members(q, TAU, weight), twice, atol=1e-6)
+
+
+def test_weights_differ_from_row_to_row() -> None:
+    q = torch.as_tensor(members(4, n_members=2))
+    weight = torch.zeros(2, q.shape[1]).double()
+    weight[0, ::2], weight[1, 1::2] = 1.0, 1.0  # one member for even rows, the other for odd ones
+    pooled = pool_members(q, TAU, weight)
+    np.testing.assert_allclose(pooled[::2], q[0, ::2], atol=1e-5)
+    np.testing.assert_allclose(pooled[1::2], q[1, 1::2], atol=1e-5)

@@ -1,7 +1,9 @@
 """FeatureMap: the interface of z = T(x), paper Definition 1.
 
 A map may look at the responses while it is fitted, so `fit_transform` must return honest features: for a training
-row, what the map would have said of it had it not seen that row's response. The first d columns of z are x.
+row, what the map would have said of it had it not seen that row's response. The first d columns of z are x. A map that
+splits the runs into alternatives, such as regimes, may say more: what a model should learn from, and how its answers
+under each alternative are to be mixed.
 """
 
 from __future__ import annotations
@@ -28,6 +30,14 @@ class FeatureMap(BaseEstimator, ABC):
     @abstractmethod
     def transform(self, X: FloatArray) -> FloatArray:
         """Features of new inputs, (n, d) -> (n, p)."""
+
+    def conditioned(self, Z: FloatArray) -> FloatArray:
+        """What a model should learn from, given the features of the runs just fitted, (n, p); Z itself by default."""
+        return Z
+
+    def alternatives(self, Z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        """Probability of each alternative, (n, k), and features under each, k of (n, p); one, Z itself, by default."""
+        return np.ones((len(Z), 1)), [Z]
 
     @abstractmethod
     def to_state(self) -> State:

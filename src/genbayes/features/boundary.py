@@ -2,7 +2,7 @@
 
 A mixture on y says what regime a run lies in (`regimes`), a committee learns that from x (`classifier`), and its
 probabilities are appended to x. Training rows get out-of-fold probabilities: as unsure near the boundary as those of
-new inputs will be.
+new inputs will be. A model on top may learn the law within each regime, and mix these by the probabilities.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.dataset import Dataset
 from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
 from genbayes.features.base import FeatureMap
@@ -35,6 +35,8 @@ class BoundaryFeatures(FeatureMap):
 
     Args:
         n_regimes: Number of regimes; None to find it in the responses.
+        mix: Whether a model on top learns the law within each regime and mixes these by the probabilities; False shows
+            it the probabilities themselves, as the paper does.
 
     Attributes:
         mixture_: One Gaussian for each regime, in order of their means.
@@ -56,8 +58,9 @@ class BoundaryFeatures(FeatureMap):
     classifier_: RegimeClassifier | None
     accuracy_: float
 
-    def __init__(self, n_regimes: int | None = None) -> None:
+    def __init__(self, n_regimes: int | None = None, mix: bool = True) -> None:
         self.n_regimes = n_regimes
+        self.mix = mix
 
     @property
     def n_regimes_(self) -> int:
@@ -82,6 +85,8 @@ class BoundaryFeatures(FeatureMap):
         self.classifier_, unseen = fit_classifier(data.X, evidence, label, data.weight, rng)
         right = unseen.argmax(axis=1) == label.argmax(axis=1)
         self.accuracy_ = float(np.average(right, weights=data.weight))
+        # the regime that response and input together name, the latter by classifiers that have not seen the run
+        self._regime = (np.log(np.maximum(unseen, np.finfo(np.float64).tiny)) + evidence).argmax(axis=1)
         return self._appended(data.X, unseen)
 
     def transform(self, X: FloatArray) -> FloatArray:
@@ -91,11 +96,24 @@ class BoundaryFeatures(FeatureMap):
             return X
         return self._appended(X, self.classifier_.probabilities(X))
 
+    def conditioned(self, Z: FloatArray) -> FloatArray:
+        """Features of the runs just fitted with their regimes in place of the probabilities, (n, p) -> (n, p)."""
+        return self._in_regime(Z, self._regime) if self.mix and self.classifier_ is not None else Z
+
+    def alternatives(self, Z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        """Probabilities of the regimes, (n, k), and features in each, k of (n, p)."""
+        if not self.mix or self.classifier_ is None:
+            return super().alternatives(Z)
+        upper = Z[:, self._columns]
+        probability = np.column_stack([1 - upper, upper]) if self.n_regimes_ == 2 else upper
+        return probability, [self._in_regime(Z, np.full(len(Z), k)) for k in range(self.n_regimes_)]
+
     def to_state(self) -> State:
         """The mixture, the classifier and how good it is."""
         self._require_fitted()
         values = {
             "n_regimes": None if self.n_regimes is None else int(self.n_regimes),
+            "mix": bool(self.mix),
             "n_inputs": self.n_inputs_,
             "accuracy": self.accuracy_,
         }
@@ -106,7 +124,7 @@ class BoundaryFeatures(FeatureMap):
     @classmethod
     def from_state(cls, state: State) -> BoundaryFeatures:
         """The map that a file describes."""
-        boundary = cls(state.value("n_regimes"))
+        boundary = cls(state.value("n_regimes"), bool(state.value("mix")))
         mixture = state.array("mixture", (3, None))
         if mixture.shape[1] < 1:
             raise UnreadableFile("the mixture in the model file must have a regime, got none")
@@ -141,6 +159,18 @@ class BoundaryFeatures(FeatureMap):
             stacklevel=3,
         )
         return X
+
+    @property
+    def _columns(self) -> slice:
+        """Where the probabilities stand among the features."""
+        return slice(self.n_inputs_, self.n_inputs_ + (1 if self.n_regimes_ == 2 else self.n_regimes_))
+
+    def _in_regime(self, Z: FloatArray, regime: IntArray) -> FloatArray:
+        """Features with the indicator of a regime, shape (n,), in place of the probabilities."""
+        certain = Z.copy()
+        indicator = np.eye(self.n_regimes_)[regime]
+        certain[:, self._columns] = indicator[:, 1:] if self.n_regimes_ == 2 else indicator
+        return certain
 
     def _appended(self, X: FloatArray, probabilities: FloatArray) -> FloatArray:
         """With two regimes one probability says it all."""

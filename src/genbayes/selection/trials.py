@@ -6,7 +6,6 @@ What a trial leaves are out-of-fold quantiles, from which scores and weights are
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.dataset import Dataset
-from genbayes.deadline import OutOfTime, deadline
+from genbayes.deadline import OutOfTime, deadline, now
 from genbayes.selection.candidates import Candidate
 from genbayes.selection.stacking import LEVELS, crps_of_table
 
@@ -33,12 +32,12 @@ class Clock:
 
     def __init__(self, limit: float | None) -> None:
         self.limit = limit
-        self._started = time.perf_counter()
+        self._started = now()
 
     @property
     def seconds(self) -> float:
         """Time since the start."""
-        return time.perf_counter() - self._started
+        return now() - self._started
 
     def left(self, share: float = 1.0) -> float | None:
         """Seconds until this share of the budget is spent, at least 0; None for no limit."""
@@ -132,7 +131,7 @@ class Trials:
         if seconds is not None and seconds <= 0:
             trial.fault = NO_TIME
             return None
-        part, started = self.data.take(rows), time.perf_counter()
+        part, started = self.data.take(rows), now()
         seed = int(np.random.default_rng([self._seed[trial.candidate.name], number]).integers(2**31))
         try:
             with deadline(seconds), warnings.catch_warnings():
@@ -144,7 +143,7 @@ class Trials:
         except Exception as error:  # recorded and shown in the report
             trial.fault = _told(error)
         finally:
-            trial.seconds.append(time.perf_counter() - started)
+            trial.seconds.append(now() - started)
         return None
 
 

@@ -17,7 +17,7 @@ from genbayes.scaling import ResponseScaler
 from genbayes.surrogate.pooling import pool_members
 from genbayes.surrogate.spread import stretch
 
-__all__ = ["GRID", "law_of_mean", "law_of_run", "member_quantiles"]
+__all__ = ["GRID", "law_of_mean", "law_of_run", "law_over_alternatives", "member_quantiles"]
 
 # Levels at which the network defines the law. The fastest cosine of its embedding of tau, cos(31 pi tau), has a half
 # wave of 1/31, so steps of 1/40 miss nothing; beyond the last of them, where quantiles bend, there are a few more.
@@ -54,13 +54,36 @@ def put_in_order(q: Tensor) -> Tensor:
     return torch.cat([lower, inner[..., 1:-1], upper], dim=-1)
 
 
-def law_of_run(q: Tensor, scaler: ResponseScaler) -> QuantileFunction:
-    """The ensemble's law of a new run, the mixture of its members' quantiles q, shape (K, n, m)."""
-    pooled = q[0].double() if len(q) == 1 else pool_members(q, torch.as_tensor(GRID, device=q.device))
+def law_of_run(q: Tensor, scaler: ResponseScaler, weight: Tensor | None = None) -> QuantileFunction:
+    """The ensemble's law of a new run, the mixture of its members' quantiles.
+
+    Args:
+        q: Quantiles at the levels of `GRID`, shape (K, n, m).
+        scaler: Brings them to the units of y.
+        weight: Weight of each member at each row, shape (K, n); None for equal ones.
+    """
+    pooled = q[0].double() if len(q) == 1 else pool_members(q, torch.as_tensor(GRID, device=q.device), weight)
     return QuantileFunction(GRID, scaler.inverse(pooled.cpu().numpy()), support=scaler.bounds)
 
 
-def law_of_mean(q: Tensor, scaler: ResponseScaler) -> Normal:
-    """What the ensemble knows of E[y | x]: a Gaussian with mean and standard deviation of the members' means."""
-    means = np.stack([law_of_run(member.unsqueeze(0), scaler).mean() for member in q])
+def law_over_alternatives(q: Tensor, probability: FloatArray, scaler: ResponseScaler) -> QuantileFunction:
+    """As `law_of_run`, mixed also over alternatives of given probability.
+
+    Args:
+        q: Quantiles of K members under each of k alternatives, shape (k, K, n, m).
+        probability: Probability of each alternative at each row, shape (n, k).
+        scaler: Brings them to the units of y.
+    """
+    k, members, n, m = q.shape
+    weight = torch.as_tensor(probability.T / members, device=q.device)[:, None].expand(k, members, n)
+    return law_of_run(q.reshape(k * members, n, m), scaler, weight.reshape(k * members, n))
+
+
+def law_of_mean(q: Tensor, probability: FloatArray, scaler: ResponseScaler) -> Normal:
+    """What the ensemble knows of E[y | x]: a Gaussian with mean and standard deviation of the members' means.
+
+    Arguments as those of `law_over_alternatives`.
+    """
+    laws = [law_over_alternatives(q[:, j : j + 1], probability, scaler) for j in range(q.shape[1])]
+    means = np.stack([law.mean() for law in laws])
     return Normal(loc=means.mean(axis=0), scale=means.std(axis=0, ddof=1))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
+import torch
 from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
@@ -22,7 +23,7 @@ from genbayes.network import DEFAULT, QUANTILE_DOMINANT, LossWeights
 from genbayes.persistence import State
 from genbayes.scaling import Bounds, as_bounds
 from genbayes.seeding import RandomState, as_generator
-from genbayes.surrogate.ensemble import law_of_mean, law_of_run, member_quantiles
+from genbayes.surrogate.ensemble import law_of_mean, law_over_alternatives, member_quantiles
 from genbayes.surrogate.failure import FailureModel, GivenRuns, learn_failures, part_failures
 from genbayes.surrogate.options import RecipeOptions
 from genbayes.surrogate.recipes import train
@@ -148,6 +149,8 @@ class QuantileSurrogate(TabularRegressor):
         Z = data.X
         for feature_map, child in zip(self.features_, rng_features.spawn(len(self.features_)), strict=True):
             Z = _checked_features(feature_map.fit_transform(Dataset(Z, data.y, data.weight), child), Z, feature_map)
+        for feature_map in self.features_:
+            Z = feature_map.conditioned(Z)
         runs = self._learn_scales(Dataset(Z, data.y, data.weight), rng_cover, options.bounds)
         trained = train(runs, self.weights_, options, rng_training)
         self.network_, self.history_, self.settings_ = trained.network, trained.history, trained.settings
@@ -167,12 +170,14 @@ class QuantileSurrogate(TabularRegressor):
         """
         check_choice(of, "of", ["run", "mean"])
         check_is_fitted(self, "network_")
-        q = member_quantiles(self.network_, self._scaled(X), self.spread_)
+        probability, parts = self._alternatives(self._features(self._checked(X)))
+        inputs = [self.input_scaler_.transform(Z) for Z in parts]
+        q = torch.stack([member_quantiles(self.network_, Z, self.spread_) for Z in inputs])
         if of == "run":
-            return law_of_run(q, self.response_scaler_)
-        if len(q) == 1:
+            return law_over_alternatives(q, probability, self.response_scaler_)
+        if q.shape[1] == 1:
             raise InvalidInput("n_members must be at least 2 for of='mean', got 1; fit again with n_members=5")
-        return law_of_mean(q, self.response_scaler_)
+        return law_of_mean(q, probability, self.response_scaler_)
 
     def predict_failure_probability(self, X: Any) -> FloatArray:
         """Probability that a run at x fails, by the runs of `fit` whose response was missing, (n, d) -> (n,).
@@ -269,6 +274,15 @@ class QuantileSurrogate(TabularRegressor):
         if given.weight is not None:
             weight = _check_sample_weight(given.weight, X, dtype=np.float64, ensure_non_negative=True)
         return learn_failures(X, given.failed, weight, rng)
+
+    def _alternatives(self, Z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        """Probabilities of what the maps leave open, (n, k), and features under each alternative, k of (n, p)."""
+        probability, parts = np.ones((len(Z), 1)), [Z]
+        for feature_map in self.features_:
+            split = [feature_map.alternatives(part) for part in parts]
+            probability = np.column_stack([weight * probability[:, [j]] for j, (weight, _) in enumerate(split)])
+            parts = [part for _, under in split for part in under]
+        return probability, parts
 
     def _features(self, X: FloatArray) -> FloatArray:
         for feature_map in self.features_:

@@ -1,7 +1,7 @@
 """The mixture of the members' quantile tables, as one table at the same levels (paper section 5.2).
 
-F = mean_k F_k, each F_k piecewise linear through its knots (q_ki, u_i). Then F is piecewise linear too, and its slope
-changes at a knot by exactly what that knot's member changes. So after one sort of all knots of a row, two running
+F = sum_k w_k F_k, each F_k piecewise linear through its knots (q_ki, u_i). Then F is piecewise linear too, and its
+slope changes at a knot by exactly what that knot's member changes. So after one sort of all knots of a row, two running
 sums give F at every knot, and F is inverted at the levels wanted: exact, and no look-up of one member in another.
 """
 
@@ -20,12 +20,13 @@ END_OF_TAIL = 0.005  # where the share 0 is put
 SMALLEST_GAP = 1e-7  # between neighbouring knots, of the row's whole range: bounds the slopes, hence their rounding
 
 
-def pool_members(q: Tensor, tau: Tensor) -> Tensor:
+def pool_members(q: Tensor, tau: Tensor, weight: Tensor | None = None) -> Tensor:
     """Quantiles of the mixture of K members.
 
     Args:
         q: The members' quantiles, non-decreasing along the last axis, shape (K, n, m).
         tau: Levels, increasing, shape (m,).
+        weight: Weight of each member at each row, summing to 1 over the members, shape (K, n); None for equal ones.
 
     Returns:
         Quantiles of the mixture at the same levels, non-decreasing, double precision, shape (n, m).
@@ -37,23 +38,25 @@ def pool_members(q: Tensor, tau: Tensor) -> Tensor:
         tensor([ 0., 10.], dtype=torch.float64)
     """
     tau = tau.double()
-    chunks = [pool_rows(q[:, a : a + CHUNK_ROWS].double(), tau) for a in range(0, q.shape[1], CHUNK_ROWS)]
+    weight = q.new_full(q.shape[:2], 1 / len(q), dtype=torch.float64) if weight is None else weight.double()
+    starts = range(0, q.shape[1], CHUNK_ROWS)
+    chunks = [pool_rows(q[:, a : a + CHUNK_ROWS].double(), tau, weight[:, a : a + CHUNK_ROWS]) for a in starts]
     return torch.cat(chunks) if chunks else q.new_zeros(0, len(tau), dtype=torch.float64)
 
 
-def pool_rows(q: Tensor, tau: Tensor) -> Tensor:
+def pool_rows(q: Tensor, tau: Tensor, weight: Tensor) -> Tensor:
     """`pool_members` for some rows, in double precision."""
     members, n = q.shape[:2]
     z, u = with_tails(q, tau)
     gap = SMALLEST_GAP * (z.amax(dim=(0, 2)) - z.amin(dim=(0, 2))).unsqueeze(-1)
     rise = z.diff(dim=-1).clamp(min=gap + torch.finfo(z.dtype).tiny)  # positive even where a row is one point
     z = torch.cat([z[..., :1], z[..., :1] + rise.cumsum(-1)], dim=-1)
-    slope = u.diff() / rise
+    slope = weight.unsqueeze(-1) * u.diff() / rise
     nought = slope.new_zeros(members, n, 1)
     change = torch.cat([slope, nought], dim=-1) - torch.cat([nought, slope], dim=-1)
     # (K, n, M) -> (n, K M): all knots of a row
     z, change = (part.permute(1, 0, 2).reshape(n, -1) for part in (z, change))
-    return invert(*sum_slopes(z, change / members), tau)
+    return invert(*sum_slopes(z, change), tau)
 
 
 def sum_slopes(z: Tensor, change: Tensor) -> tuple[Tensor, Tensor]:

@@ -222,3 +222,23 @@ def test_mixing_survives_the_file(tmp_path) -> None:
         np.testing.assert_array_equal(
             again.predict_distribution(data.X, of="mean").mean(), model.predict_distribution(data.X, of="mean").mean()
         )
+
+
+def test_responses_are_standardised_within_their_regimes(two) -> None:
+    boundary, _ = two
+    data = draw()
+    y = boundary.standardised(data.y)
+    location, scale = boundary.levels()
+    upper = data.y > 5
+    for k, rows in enumerate([~upper, upper]):
+        assert location[k] == pytest.approx(data.y[rows].mean())
+        np.testing.assert_allclose(location[k] + scale[k] * y[rows], data.y[rows])
+        assert y[rows].std() == pytest.approx(1)
+
+
+def test_bounds_of_the_response_hold_beside_a_jump() -> None:
+    data = draw(200)
+    model = QuantileSurrogate(features=BoundaryFeatures(), y_bounds=(-5, 15), n_members=2, n_epochs=20, random_state=0)
+    law = model.fit(data.X, np.clip(data.y, -4, 14)).predict_distribution(data.X)
+    assert law.ppf(1e-6).min() >= -5
+    assert law.ppf(1 - 1e-6).max() <= 15

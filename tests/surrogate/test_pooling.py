@@ -82,7 +82,7 @@ def test_quantiles_are_ordered_and_between_the_members(q: np.ndarray) -> None:
 
 def test_a_weight_of_two_thirds_equals_a_member_given_twice() -> None:
     q = torch.as_tensor(members(3, n_members=2))
-    weight = torch.tensor([2 / 3, 1 / 3]).double()[:, None].expand(2, q.shape[1])
+    weight = torch.tensor([2 / 3, 1 / 3], dtype=torch.float64)[:, None].expand(2, q.shape[1])
     twice = pool_members(torch.cat([q[:1], q]), TAU)
     np.testing.assert_allclose(pool_members(q, TAU, weight), twice, atol=1e-6)
 

@@ -39,6 +39,14 @@ class FeatureMap(BaseEstimator, ABC):
         """Probability of each alternative, (n, k), and features under each, k of (n, p); one, Z itself, by default."""
         return np.ones((len(Z), 1)), [Z]
 
+    def standardised(self, y: FloatArray) -> FloatArray:
+        """Responses of the runs just fitted, free of what the alternatives explain, (n,) -> (n,); y by default."""
+        return y
+
+    def levels(self) -> tuple[FloatArray, FloatArray]:
+        """Location and scale that `standardised` takes out under each alternative, (k,) each; 0 and 1 by default."""
+        return np.zeros(1), np.ones(1)
+
     @abstractmethod
     def to_state(self) -> State:
         """What a fitted map keeps."""

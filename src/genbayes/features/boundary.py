@@ -21,6 +21,7 @@ from genbayes.features.mixture import GaussianMixture
 from genbayes.features.regimes import MOST_REGIMES, evidence_of, find_regimes
 from genbayes.features.scoring import responsibilities
 from genbayes.persistence import State
+from genbayes.scaling import weighted_moments
 from genbayes.validation import check_count
 
 __all__ = ["BoundaryFeatures", "OneRegimeWarning"]
@@ -43,6 +44,7 @@ class BoundaryFeatures(FeatureMap):
         n_regimes_: Their number; with 1, T(x) = x.
         classifier_: Probability of each regime at x; None for one regime.
         accuracy_: Share of rows whose regime the classifier names rightly without having seen them.
+        location_, scale_: Mean and spread of the responses in each regime, shape (k,).
 
     Example:
         >>> X = np.linspace(-1, 1, 100)[:, None]
@@ -57,6 +59,8 @@ class BoundaryFeatures(FeatureMap):
     mixture_: GaussianMixture
     classifier_: RegimeClassifier | None
     accuracy_: float
+    location_: FloatArray
+    scale_: FloatArray
 
     def __init__(self, n_regimes: int | None = None, mix: bool = True) -> None:
         self.n_regimes = n_regimes
@@ -87,6 +91,7 @@ class BoundaryFeatures(FeatureMap):
         self.accuracy_ = float(np.average(right, weights=data.weight))
         # the regime that response and input together name, the latter by classifiers that have not seen the run
         self._regime = (np.log(np.maximum(unseen, np.finfo(np.float64).tiny)) + evidence).argmax(axis=1)
+        self.location_, self.scale_ = _levels_of(data, self._regime, self.n_regimes_)
         return self._appended(data.X, unseen)
 
     def transform(self, X: FloatArray) -> FloatArray:
@@ -108,6 +113,18 @@ class BoundaryFeatures(FeatureMap):
         probability = np.column_stack([1 - upper, upper]) if self.n_regimes_ == 2 else upper
         return probability, [self._in_regime(Z, np.full(len(Z), k)) for k in range(self.n_regimes_)]
 
+    def standardised(self, y: FloatArray) -> FloatArray:
+        """Responses of the runs just fitted minus the mean of their regime, over its spread, (n,) -> (n,)."""
+        if not self.mix or self.classifier_ is None:
+            return y
+        return np.asarray((y - self.location_[self._regime]) / self.scale_[self._regime])
+
+    def levels(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and spread of the responses in each regime, (k,) each."""
+        if not self.mix or self.classifier_ is None:
+            return super().levels()
+        return self.location_, self.scale_
+
     def to_state(self) -> State:
         """The mixture, the classifier and how good it is."""
         self._require_fitted()
@@ -118,8 +135,10 @@ class BoundaryFeatures(FeatureMap):
             "accuracy": self.accuracy_,
         }
         mixture = np.stack([self.mixture_.share, self.mixture_.mean, self.mixture_.sd])
-        state = State("BoundaryFeatures", values, {"mixture": mixture})
-        return state if self.classifier_ is None else state.with_part("classifier", self.classifier_.to_state())
+        if self.classifier_ is None:
+            return State("BoundaryFeatures", values, {"mixture": mixture})
+        arrays = {"mixture": mixture, "levels": np.stack([self.location_, self.scale_])}
+        return State("BoundaryFeatures", values, arrays).with_part("classifier", self.classifier_.to_state())
 
     @classmethod
     def from_state(cls, state: State) -> BoundaryFeatures:
@@ -135,6 +154,7 @@ class BoundaryFeatures(FeatureMap):
         if boundary.n_regimes_ > 1:
             part = state.nested("classifier")
             boundary.classifier_ = RegimeClassifier.from_state(part, boundary.n_inputs_, boundary.n_regimes_)
+            boundary.location_, boundary.scale_ = state.array("levels", (2, boundary.n_regimes_))
         return boundary
 
     def _require_fitted(self) -> None:
@@ -175,3 +195,12 @@ class BoundaryFeatures(FeatureMap):
     def _appended(self, X: FloatArray, probabilities: FloatArray) -> FloatArray:
         """With two regimes one probability says it all."""
         return np.column_stack([X, probabilities[:, 1:] if self.n_regimes_ == 2 else probabilities])
+
+
+def _levels_of(data: Dataset, regime: IntArray, k: int) -> tuple[FloatArray, FloatArray]:
+    """Weighted mean and standard deviation of the responses in each regime, (k,) each; 0 and 1 for an empty one."""
+    location, scale = np.zeros(k), np.ones(k)
+    for each in np.unique(regime):
+        rows = regime == each
+        location[each], scale[each] = weighted_moments(data.y[rows], data.weight[rows])
+    return location, scale

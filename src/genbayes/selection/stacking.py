@@ -21,9 +21,11 @@ __all__ = ["LEVELS", "Stack", "choose_stack", "crps_of_table", "find_team", "is_
 
 N_LEVELS = 50  # the score of 50 quantiles is within 0.1% of that of the whole law
 LEVELS: FloatArray = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
-NO_SAY = 0.02  # a weight below this is not worth a second model
-WORTH_IT = 0.002  # share of the best single score that joining must save on rows unseen by the weights
+NO_SAY = 0.05  # a weight below this is not worth a second model
+WORTH_IT = 0.002  # share of a score that a less simple candidate, or way to join, must save
 HELPS = 0.001  # share of the score that a further candidate must save to be worth cross-validating
+TWINS = 0.03  # mean distance of two candidates' quantiles, as a share of the CRPS, below which they are the same
+CAUTION = 4.0  # standard errors that a candidate must be apart from the others to be given all or nothing
 ROWS_AT_ONCE = 2_000
 
 Kind = Literal["single", "average", "pool"]
@@ -36,7 +38,7 @@ class Stack:
     Attributes:
         kind: "single", or "average" of quantiles, or "pool" of distributions.
         weights: One for each candidate, summing to 1, shape (K,).
-        scores: CRPS at every row, with weights fitted to the other folds, shape (n,).
+        scores: CRPS at every row, with weights (or the winner) found on the other folds, shape (n,).
     """
 
     kind: Kind
@@ -56,7 +58,7 @@ def crps_of_table(q: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def mean_and_error(scores: FloatArray, weight: FloatArray) -> tuple[float, float]:
-    """Weighted mean and its standard error, sqrt(sum p_i^2 (s_i - mean)^2) with p the shares of the weights.
+    """Weighted mean and its standard error, sd / sqrt(sum of the weights): a row of weight 2 counts as two rows.
 
     Args:
         scores: One for each row, shape (n,).
@@ -68,11 +70,14 @@ def mean_and_error(scores: FloatArray, weight: FloatArray) -> tuple[float, float
     """
     share = weight / weight.sum()
     mean = float(share @ scores)
-    return mean, float(np.sqrt(np.sum((share * (scores - mean)) ** 2)))
+    return mean, float(np.sqrt(share @ (scores - mean) ** 2 / weight.sum()))
 
 
 def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray) -> Stack:
-    """The best single candidate, unless joining several is better on rows that the weights have not seen.
+    """Several candidates joined, unless the best one alone is better on rows that neither choice has seen.
+
+    Joining is the safer choice where luck decides who is best, so the best one alone has to be ahead by a standard
+    error of the paired difference; where weights leave one candidate only, it is that one.
 
     Args:
         Q: Out-of-fold quantiles of each candidate at `LEVELS`, shape (K, n, m).
@@ -89,18 +94,19 @@ def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArra
         >>> choose_stack(np.stack([low, high]), y, np.ones(300), np.arange(300) % 5).weights.round(1)
         array([0.5, 0.5])
     """
-    single = np.stack([crps_of_table(q, y) for q in Q])
-    best = _first_best(single @ weight)
-    chosen = Stack("single", np.eye(len(Q))[best], single[best])
+    alone = _stack("single", _Single(Q, y), weight, fold)
     if len(Q) == 1:
-        return chosen
-    price = (1 - WORTH_IT) * float(single[best] @ weight)
-    ways: list[tuple[Kind, _Way]] = [("average", _Average(Q, y)), ("pool", _Pool(Q, y))]
-    for kind, way in ways:
-        scores = _scores_across(way, weight, fold)
-        if float(scores @ weight) < price:
-            chosen, price = Stack(kind, way.fit(weight), scores), float(scores @ weight)
-    return chosen
+        return alone
+    average, pool = _stack("average", _Average(Q, y), weight, fold), _stack("pool", _Pool(Q, y), weight, fold)
+    better = float(pool.scores @ weight) < (1 - WORTH_IT) * float(average.scores @ weight)
+    joined = pool if better else average
+    gain, error = mean_and_error(joined.scores - alone.scores, weight)
+    return alone if gain > error or (joined.weights > 0).sum() == 1 else joined
+
+
+def _stack(kind: Kind, way: _Way, weight: FloatArray, fold: IntArray) -> Stack:
+    """One way to join, with the scores of rows that its weights have not seen."""
+    return Stack(kind, way.fit(weight), _scores_across(way, weight, fold))
 
 
 def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> list[int]:
@@ -135,8 +141,16 @@ def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> li
         team.append(others[_first_best(score)])
         reached = float(score.min())
     scores = [crps_of_table(q, y) for q in Q]
-    rivals = [k for k in np.argsort(single) if k not in team and is_within_luck(scores[k] - scores[team[0]], weight)]
-    return team + [int(k) for k in rivals[: size - len(team)]]
+    for k in np.argsort(single).tolist():
+        is_rival = k not in team and is_within_luck(scores[k] - scores[team[0]], weight)
+        if is_rival and len(team) < size and not any(_are_twins(Q[k], Q[j], reached / weight.sum()) for j in team):
+            team.append(k)
+    return team
+
+
+def _are_twins(q: FloatArray, r: FloatArray, score: float) -> bool:
+    """Whether two tables of quantiles, (n, m), are so alike that joining them changes nothing."""
+    return float(np.abs(q - r).mean()) < TWINS * score
 
 
 def is_within_luck(behind: FloatArray, weight: FloatArray) -> bool:
@@ -172,9 +186,10 @@ def _scores_across(way: _Way, weight: FloatArray, fold: IntArray) -> FloatArray:
 
 
 class _Way:
-    """A way to join: row scores for given weights, and the weights of least mean score."""
+    """A way to join: row scores for given weights, and the weights that suit some rows best."""
 
-    n_candidates: int
+    def __init__(self, Q: FloatArray, y: FloatArray) -> None:
+        self.single = np.stack([crps_of_table(q, y) for q in Q])
 
     def scores(self, w: FloatArray) -> FloatArray:
         """CRPS at every row, shape (n,)."""
@@ -185,18 +200,41 @@ class _Way:
         raise NotImplementedError
 
     def fit(self, weight: FloatArray) -> FloatArray:
-        """Weights within the simplex that minimise the weighted mean score; negligible ones are dropped."""
-        share = weight / weight.sum()
+        """Weights within the simplex of least mean score plus a pull to equal ones, S |w - 1/K|^2 / 2.
+
+        S is four standard errors of the candidates' differences: what luck may explain moves a weight little, a
+        candidate that is clearly behind loses its weight, and with many rows the pull vanishes.
+        """
+        share, K = weight / weight.sum(), len(self.single)
+        pull = CAUTION * self._luck(weight)
         w = _minimise_on_simplex(
-            lambda w: float(share @ self.scores(w)), lambda w: self.gradient(w, share), self.n_candidates
+            lambda w: float(share @ self.scores(w)) + 0.5 * pull * float(np.sum((w - 1 / K) ** 2)),
+            lambda w: self.gradient(w, share) + pull * (w - 1 / K),
+            K,
         )
         w = np.where(w < NO_SAY, 0.0, w)
         return np.asarray(w / w.sum())
 
+    def _luck(self, weight: FloatArray) -> float:
+        """Mean standard error of the differences between the candidates' mean score and that of each."""
+        apart = self.single - self.single.mean(axis=0)
+        return float(np.mean([mean_and_error(each, weight)[1] for each in apart]))
+
+
+class _Single(_Way):
+    """The best candidate alone."""
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        return np.asarray(w @ self.single)
+
+    def fit(self, weight: FloatArray) -> FloatArray:
+        return np.asarray(np.eye(len(self.single))[_first_best(self.single @ weight)])
+
 
 class _Average(_Way):
     def __init__(self, Q: FloatArray, y: FloatArray) -> None:
-        self.n_candidates, self.Q, self.y = len(Q), Q, y
+        super().__init__(Q, y)
+        self.Q, self.y = Q, y
 
     def scores(self, w: FloatArray) -> FloatArray:
         return crps_of_table(np.tensordot(w, self.Q, axes=1), self.y)
@@ -209,7 +247,7 @@ class _Average(_Way):
 
 class _Pool(_Way):
     def __init__(self, Q: FloatArray, y: FloatArray) -> None:
-        self.n_candidates = len(Q)
+        super().__init__(Q, y)
         self.a = np.abs(Q - y[:, None]).mean(axis=2)  # (K, n)
         self.B = np.stack([[_mean_distance(q, r) for r in Q] for q in Q])  # (K, K, n)
 

@@ -17,7 +17,7 @@ from genbayes.scaling import ResponseScaler
 from genbayes.surrogate.pooling import pool_members
 from genbayes.surrogate.spread import stretch
 
-__all__ = ["GRID", "law_of_mean", "law_of_run", "law_over_alternatives", "member_quantiles"]
+__all__ = ["GRID", "at_levels", "law_of_mean", "law_of_run", "law_over_alternatives", "member_quantiles"]
 
 # Levels at which the network defines the law. The fastest cosine of its embedding of tau, cos(31 pi tau), has a half
 # wave of 1/31, so steps of 1/40 miss nothing; beyond the last of them, where quantiles bend, there are a few more.
@@ -64,6 +64,23 @@ def law_of_run(q: Tensor, scaler: ResponseScaler, weight: Tensor | None = None) 
     """
     pooled = q[0].double() if len(q) == 1 else pool_members(q, torch.as_tensor(GRID, device=q.device), weight)
     return QuantileFunction(GRID, scaler.inverse(pooled.cpu().numpy()), support=scaler.bounds)
+
+
+def at_levels(q: Tensor, levels: tuple[FloatArray, FloatArray], scaler: ResponseScaler) -> Tensor:
+    """Quantiles of responses that were standardised within each alternative, brought back to one scale for all.
+
+    Args:
+        q: Scaled quantiles under each of k alternatives, shape (k, K, n, m).
+        levels: Location and scale of y under each alternative, (k,) each; of length 1 for 0 and 1 under all.
+        scaler: That of the standardised responses, without bounds unless levels are 0 and 1.
+    """
+    location, scale = levels
+    if len(location) == 1:
+        return q
+    # scaler.inverse of the result is location + scale scaler.inverse(q)
+    shift = (location + (scale - 1) * scaler.center) / scaler.scale
+    parts = [torch.as_tensor(part, device=q.device).reshape(-1, 1, 1, 1) for part in (scale, shift)]
+    return parts[0] * q.double() + parts[1]
 
 
 def law_over_alternatives(q: Tensor, probability: FloatArray, scaler: ResponseScaler) -> QuantileFunction:

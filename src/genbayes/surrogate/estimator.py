@@ -23,7 +23,7 @@ from genbayes.network import DEFAULT, QUANTILE_DOMINANT, LossWeights
 from genbayes.persistence import State
 from genbayes.scaling import Bounds, as_bounds
 from genbayes.seeding import RandomState, as_generator
-from genbayes.surrogate.ensemble import law_of_mean, law_over_alternatives, member_quantiles
+from genbayes.surrogate.ensemble import at_levels, law_of_mean, law_over_alternatives, member_quantiles
 from genbayes.surrogate.failure import FailureModel, GivenRuns, learn_failures, part_failures
 from genbayes.surrogate.options import RecipeOptions
 from genbayes.surrogate.recipes import train
@@ -151,7 +151,8 @@ class QuantileSurrogate(TabularRegressor):
             Z = _checked_features(feature_map.fit_transform(Dataset(Z, data.y, data.weight), child), Z, feature_map)
         for feature_map in self.features_:
             Z = feature_map.conditioned(Z)
-        runs = self._learn_scales(Dataset(Z, data.y, data.weight), rng_cover, options.bounds)
+        standardised = _level_map(self.features_, options.bounds).standardised(data.y)
+        runs = self._learn_scales(Dataset(Z, standardised, data.weight), rng_cover, options.bounds)
         trained = train(runs, self.weights_, options, rng_training)
         self.network_, self.history_, self.settings_ = trained.network, trained.history, trained.settings
         self.spread_, self.relevance_ = trained.spread, trained.relevance
@@ -173,6 +174,8 @@ class QuantileSurrogate(TabularRegressor):
         probability, parts = self._alternatives(self._features(self._checked(X)))
         inputs = [self.input_scaler_.transform(Z) for Z in parts]
         q = torch.stack([member_quantiles(self.network_, Z, self.spread_) for Z in inputs])
+        levels = _level_map(self.features_, self.response_scaler_.bounds).levels()
+        q = at_levels(q, levels, self.response_scaler_)
         if of == "run":
             return law_over_alternatives(q, probability, self.response_scaler_)
         if q.shape[1] == 1:
@@ -299,6 +302,12 @@ def _as_maps(features: FeatureMap | Sequence[FeatureMap] | None) -> list[Feature
         if not isinstance(each, FeatureMap):
             raise InvalidInput(f"features must be None, a feature map or a list of them, got {each!r}")
     return [clone(each) for each in maps]
+
+
+def _level_map(maps: Sequence[FeatureMap], bounds: Bounds) -> FeatureMap:
+    """The map that tells levels apart; none where there are several such maps, or bounds, which hold for y itself."""
+    telling = [each for each in maps if len(each.levels()[0]) > 1]
+    return telling[0] if len(telling) == 1 and bounds == (None, None) else Identity()
 
 
 def _checked_features(Z: FloatArray, X: FloatArray, feature_map: FeatureMap) -> FloatArray:

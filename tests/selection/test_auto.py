@@ -206,7 +206,7 @@ def test_too_few_rows_are_refused_with_the_number_that_is_needed(n: int, n_folds
     choose(["gp"], smooth(needed), n_folds=n_folds)
 
 
-@pytest.mark.parametrize("X", [np.zeros(30), np.r_[np.zeros(8), np.arange(1.0, 9)]], ids=["one input", "replicates"])
+@pytest.mark.parametrize("X", [np.zeros(30), np.r_[np.zeros(12), np.arange(1.0, 9)]], ids=["one input", "replicates"])
 def test_too_few_distinct_inputs_are_refused_in_the_same_words(X: np.ndarray) -> None:
     with pytest.raises(InvalidInput, match="X must .*distinct"):
         choose(["gp"], (X[:, None], np.random.default_rng(0).standard_normal(len(X))))

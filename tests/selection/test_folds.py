@@ -23,11 +23,16 @@ def test_sizes_differ_by_one_at_most_and_enough_is_left(n_folds: int, more: int,
 
 
 @given(st.integers(0, 10**6))
-def test_equal_inputs_stay_together(seed: int) -> None:
-    X = np.random.default_rng(seed).integers(0, 6, (80, 2)).astype(float)
+def test_inputs_repeated_on_purpose_stay_together(seed: int) -> None:
+    X = np.random.default_rng(seed).integers(0, 6, (80, 2)).astype(float)  # 36 inputs at most
     fold = draw(X, seed=seed)
     for x in np.unique(X, axis=0):
         assert len(np.unique(fold[(x == X).all(axis=1)])) == 1
+
+
+def test_inputs_repeated_by_chance_are_shared_out_like_all_rows() -> None:
+    X = np.r_[np.arange(60.0), np.zeros(20)][:, None]
+    assert len(np.unique(draw(X)[60:])) == 5
 
 
 def test_folds_are_drawn_at_random_and_again_by_the_same_seed() -> None:

@@ -35,6 +35,7 @@ from genbayes.validation import check_choice, check_count, check_nonnegative
 __all__ = ["AutoSurrogate"]
 
 N_BEST = 3  # candidates that are cross-validated
+ENOUGH_TO_DROP = 60  # rows after which a candidate may be given up: a handful of them can mislead
 ENOUGH_TO_SCREEN = 150  # rows on which candidates are first compared
 ENOUGH_TO_WEIGH = 1_000  # out-of-fold rows that settle the weights of three candidates to a few percent
 FAR_BEHIND = 1.2  # a candidate this many times worse than the best is not worth refining
@@ -200,7 +201,8 @@ def _screen(trials: Trials, clock: Clock) -> None:
         n_scored += int(np.sum(trials.fold == fold))
         if n_scored >= ENOUGH_TO_SCREEN or clock.left(SCREENED_BY) == 0:
             return
-        _drop_hopeless(trials)
+        if n_scored >= ENOUGH_TO_DROP:
+            _drop_hopeless(trials)
 
 
 def _is_hopeless(trials: Trials, name: str) -> bool:

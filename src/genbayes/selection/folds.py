@@ -1,6 +1,7 @@
 """Folds for judging candidates: every fold is new to the rows outside it, as new inputs will be.
 
-Rows with equal inputs stay together, since a surrogate is asked where nothing was run. A category that only held-out
+Where runs were repeated on purpose, rows with equal inputs stay together, since a surrogate is asked where nothing was
+run. A category that only held-out
 rows have could not be predicted; such rows are learnt from in every fold and never judged.
 """
 
@@ -16,6 +17,7 @@ from genbayes.errors import InvalidInput
 __all__ = ["ALWAYS_LEARNT", "draw_folds"]
 
 ALWAYS_LEARNT = -1  # fold of rows that are never held out
+DESIGNED = 2.0  # runs at an input, on average, from which on repeats are taken to be a design and not chance
 
 
 def draw_folds(
@@ -39,8 +41,11 @@ def draw_folds(
         array([4, 4, 4, 4, 4])
     """
     distinct, group = np.unique(X, axis=0, return_inverse=True)
-    fold_of_group = np.empty(len(distinct), dtype=np.int64)
-    fold_of_group[rng.permutation(len(distinct))] = np.arange(len(distinct)) % n_folds
+    if len(X) < DESIGNED * len(distinct):  # repeats by chance: new runs will repeat old inputs as often
+        group = np.arange(len(X))
+    n_groups = int(group.max()) + 1
+    fold_of_group = np.empty(n_groups, dtype=np.int64)
+    fold_of_group[rng.permutation(n_groups)] = np.arange(n_groups) % n_folds
     fold = fold_of_group[group.reshape(-1)]
     for column in categorical:
         for level in np.unique(X[:, column]):

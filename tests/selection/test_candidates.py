@@ -85,7 +85,7 @@ def test_what_is_no_list_of_names_is_refused(wanted) -> None:
         names(wanted)
 
 
-@pytest.mark.parametrize("model", [3, "StationaryGP", object(), dict], ids=repr)
+@pytest.mark.parametrize("model", [3, "StationaryGP", object(), dict], ids=["number", "text", "object", "class"])
 def test_what_is_no_model_is_refused(model) -> None:
     with pytest.raises(InvalidInput, match="candidates must be models with fit and predict_distribution, got .*'mine'"):
         names({"mine": model})

@@ -92,6 +92,8 @@ def law_over_alternatives(q: Tensor, probability: FloatArray, scaler: ResponseSc
         scaler: Brings them to the units of y.
     """
     k, members, n, m = q.shape
+    if k == 1:
+        return law_of_run(q[0], scaler)
     weight = torch.as_tensor(probability.T / members, device=q.device)[:, None].expand(k, members, n)
     return law_of_run(q.reshape(k * members, n, m), scaler, weight.reshape(k * members, n))
 

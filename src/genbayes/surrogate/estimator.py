@@ -173,7 +173,8 @@ class QuantileSurrogate(TabularRegressor):
         check_is_fitted(self, "network_")
         probability, parts = self._alternatives(self._features(self._checked(X)))
         inputs = [self.input_scaler_.transform(Z) for Z in parts]
-        q = torch.stack([member_quantiles(self.network_, Z, self.spread_) for Z in inputs])
+        found = [member_quantiles(self.network_, Z, self.spread_) for Z in inputs]
+        q = torch.stack(found) if len(found) > 1 else found[0].unsqueeze(0)  # one copy less of what may be large
         levels = _level_map(self.features_, self.response_scaler_.bounds).levels()
         q = at_levels(q, levels, self.response_scaler_)
         if of == "run":

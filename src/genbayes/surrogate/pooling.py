@@ -38,20 +38,22 @@ def pool_members(q: Tensor, tau: Tensor, weight: Tensor | None = None) -> Tensor
         tensor([ 0., 10.], dtype=torch.float64)
     """
     tau = tau.double()
-    weight = q.new_full(q.shape[:2], 1 / len(q), dtype=torch.float64) if weight is None else weight.double()
-    starts = range(0, q.shape[1], CHUNK_ROWS)
-    chunks = [pool_rows(q[:, a : a + CHUNK_ROWS].double(), tau, weight[:, a : a + CHUNK_ROWS]) for a in starts]
+    chunks = []
+    for a in range(0, q.shape[1], CHUNK_ROWS):
+        rows = slice(a, a + CHUNK_ROWS)
+        share = None if weight is None else weight[:, rows].double()
+        chunks.append(pool_rows(q[:, rows].double(), tau, share))
     return torch.cat(chunks) if chunks else q.new_zeros(0, len(tau), dtype=torch.float64)
 
 
-def pool_rows(q: Tensor, tau: Tensor, weight: Tensor) -> Tensor:
+def pool_rows(q: Tensor, tau: Tensor, weight: Tensor | None) -> Tensor:
     """`pool_members` for some rows, in double precision."""
     members, n = q.shape[:2]
     z, u = with_tails(q, tau)
     gap = SMALLEST_GAP * (z.amax(dim=(0, 2)) - z.amin(dim=(0, 2))).unsqueeze(-1)
     rise = z.diff(dim=-1).clamp(min=gap + torch.finfo(z.dtype).tiny)  # positive even where a row is one point
     z = torch.cat([z[..., :1], z[..., :1] + rise.cumsum(-1)], dim=-1)
-    slope = weight.unsqueeze(-1) * u.diff() / rise
+    slope = u.diff() / members / rise if weight is None else weight.unsqueeze(-1) * u.diff() / rise
     nought = slope.new_zeros(members, n, 1)
     change = torch.cat([slope, nought], dim=-1) - torch.cat([nought, slope], dim=-1)
     # (K, n, M) -> (n, K M): all knots of a row

@@ -3,12 +3,14 @@
 python -m benchmarks.auto run bgp2 friedman --records auto.jsonl         all replicates of two problems
 python -m benchmarks.auto run bgp2 --replicates 0:5 --records auto.jsonl some of them
 python -m benchmarks.auto table --records auto.jsonl                     means, paired differences, verdicts
+python -m benchmarks.auto budget                                         time, with and without limits
 """
 
 from __future__ import annotations
 
 import argparse
 
+from benchmarks.auto.budget import print_budget
 from benchmarks.auto.problems import PROBLEMS
 from benchmarks.auto.records import read_records, run_problem
 from benchmarks.auto.tables import print_tables
@@ -16,7 +18,7 @@ from benchmarks.auto.tables import print_tables
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("what", choices=["run", "table", "budget"])
     parser.add_argument("problems", nargs="*", choices=[[], *PROBLEMS], help="all unless named")
     parser.add_argument("--records", default="auto.jsonl", help="file that records are added to")
     parser.add_argument("--replicates", help="first:last, the last one excluded")
@@ -24,6 +26,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.what == "table":
         print_tables(read_records(given.records), given.json)
+        return
+    if given.what == "budget":
+        print_budget()
         return
     for name in given.problems or PROBLEMS:
         problem = PROBLEMS[name]

@@ -18,6 +18,7 @@ from genbayes.validation import suggest
 
 __all__ = ["NAMES", "Candidate", "Facts", "choose_candidates"]
 
+FEWEST_FOR_TREES = 300  # runs: a leaf holds ten or more, which leaves little to split of fewer
 MOST_FOR_NOISE_PROCESS = 2_500  # distinct inputs that the heteroskedastic GP takes within a minute
 MOST_FOR_GP = 30_000  # beyond, a sparse GP is tried instead
 
@@ -125,7 +126,7 @@ OFFERS: dict[str, _Offer] = {
     "boosted": _Offer(
         "gradient-boosted quantiles",
         lambda f: _baseline(f, "BoostedQuantiles"),
-        lambda f: find_spec("lightgbm") is not None,
+        lambda f: f.n >= FEWEST_FOR_TREES and find_spec("lightgbm") is not None,
     ),
 }
 NAMES = tuple(OFFERS)

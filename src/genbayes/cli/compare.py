@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from genbayes.cli.console import interruptible, print_json, print_next, print_table, shows_progress, standard_output
-from genbayes.cli.options import AsJson, Target, parse_bounds, parse_names, shell_word
+from genbayes.cli.options import (
+    AsJson,
+    Categorical,
+    Inputs,
+    ResponseBounds,
+    RunsFile,
+    Seed,
+    Target,
+    parse_bounds,
+    parse_names,
+    shell_word,
+)
 from genbayes.cli.paths import check_paths
 
 if TYPE_CHECKING:
@@ -18,23 +29,19 @@ __all__ = ["compare"]
 
 
 def compare(
-    runs: Annotated[Path, typer.Argument(metavar="RUNS", help="Table of runs, one a row: CSV or Parquet.")],
+    runs: RunsFile,
     target: Target,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="MODEL", help="Also write the chosen model to this file.")
     ] = None,
-    inputs: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Input columns; all but the target unless given.")
-    ] = None,
-    categorical: Annotated[str | None, typer.Option(metavar="A,B,...", help="Inputs that are categories.")] = None,
-    bounds: Annotated[
-        str | None, typer.Option(metavar="LOWER,UPPER", help="Bounds of the response; either may be left out: 0,")
-    ] = None,
+    inputs: Inputs = None,
+    categorical: Categorical = None,
+    bounds: ResponseBounds = None,
     candidates: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Surrogates to try, such as gp,iqn-deep; all unless given.")
     ] = None,
     time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time the comparison may take.")] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")] = 0,
+    seed: Seed = 0,
     report: Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page.")] = None,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,

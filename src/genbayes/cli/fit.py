@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from genbayes.cli.console import interruptible, print_facts, print_json, print_news, print_next, shows_progress
-from genbayes.cli.options import AsJson, Epochs, Target, parse_bounds, parse_names, parse_weights, shell_word
+from genbayes.cli.options import (
+    AsJson,
+    Categorical,
+    Epochs,
+    Inputs,
+    ResponseBounds,
+    RunsFile,
+    Seed,
+    Target,
+    parse_bounds,
+    parse_names,
+    parse_weights,
+    shell_word,
+)
 from genbayes.cli.paths import check_paths
 from genbayes.cli.scores import print_scores
 
@@ -26,25 +39,21 @@ HELD_OUT = 0.2  # share of the rows that a report is scored on
 
 
 def fit(
-    runs: Annotated[Path, typer.Argument(metavar="RUNS", help="Table of runs, one a row: CSV or Parquet.")],
+    runs: RunsFile,
     target: Target,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write, such as model.gb.")
     ],
-    inputs: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Input columns; all but the target unless given.")
-    ] = None,
-    categorical: Annotated[str | None, typer.Option(metavar="A,B,...", help="Inputs that are categories.")] = None,
-    bounds: Annotated[
-        str | None, typer.Option(metavar="LOWER,UPPER", help="Bounds of the response; either may be left out: 0,")
-    ] = None,
+    inputs: Inputs = None,
+    categorical: Categorical = None,
+    bounds: ResponseBounds = None,
     members: Annotated[int | None, typer.Option(min=1, metavar="K", help="Networks in the ensemble.")] = None,
     recipe: Annotated[str | None, typer.Option(metavar="fast|paper", help="How to train.")] = None,
     weights: Annotated[
         str | None, typer.Option(metavar="NAME|A,B,C", help="default, quantile-dominant, auto, or three numbers.")
     ] = None,
     epochs: Epochs = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")] = 0,
+    seed: Seed = 0,
     report: Annotated[
         Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page, scored on 20% of the rows kept aside.")
     ] = None,

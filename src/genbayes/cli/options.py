@@ -15,8 +15,13 @@ from genbayes.errors import InvalidInput
 
 __all__ = [
     "AsJson",
+    "Categorical",
     "Epochs",
+    "Inputs",
     "ModelFile",
+    "ResponseBounds",
+    "RunsFile",
+    "Seed",
     "Target",
     "parse_bounds",
     "parse_levels",
@@ -28,6 +33,13 @@ __all__ = [
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts.")]
 Epochs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Passes over the rows.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that fit wrote.")]
+Inputs = Annotated[str | None, typer.Option(metavar="A,B,...", help="Input columns; all but the target unless given.")]
+Categorical = Annotated[str | None, typer.Option(metavar="A,B,...", help="Inputs that are categories.")]
+ResponseBounds = Annotated[
+    str | None, typer.Option(metavar="LOWER,UPPER", help="Bounds of the response; either may be left out: 0,")
+]
+RunsFile = Annotated[Path, typer.Argument(metavar="RUNS", help="Table of runs, one a row: CSV or Parquet.")]
+Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")]
 Target = Annotated[str, typer.Option(metavar="COLUMN", help="Column that holds the response.")]
 
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.baselines.leaving import leave_out, match_rows
 from genbayes.baselines.switching import SwitchingNormal
 from genbayes.errors import UnreadableFile
 from genbayes.features.classifier import FEWEST_INPUTS, RegimeClassifier, fit_classifier
 from genbayes.features.mixture import GaussianMixture
 from genbayes.features.regimes import evidence_of, find_regimes
 from genbayes.features.scoring import responsibilities
-from genbayes.gp import FittedGP, Replicates, fit_gp
+from genbayes.gp import FittedGP, Replicates, fit_gp, leave_out, match_rows
 from genbayes.persistence import State
 from genbayes.tabular import ScaledRuns
 from genbayes.training.loop import Report

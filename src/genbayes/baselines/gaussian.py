@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -43,9 +44,9 @@ class GaussianBaseline(Baseline):
     verbose: bool
     gp_: FittedProcess
 
+    @abstractmethod
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedProcess:
         """The GP fitted to scaled runs."""
-        raise NotImplementedError
 
     def _learn(self, runs: ScaledRuns, rng: np.random.Generator) -> None:
         with show_progress(f"fitting {type(self).__name__}", bool(self.verbose)) as report:
@@ -54,15 +55,6 @@ class GaussianBaseline(Baseline):
     def _law(self, Z: FloatArray, of: Of) -> Normal:
         mean, latent, noise = self.gp_.predict(Z)
         return self._normal(mean, latent if of == "mean" else latent + noise)
-
-    def _left_out(self, X: Any) -> Normal:
-        """As `predict_distribution`, but at a training input without the runs there, in closed form."""
-        mean, latent, noise = self._leave_out(self._scaled(X))
-        return self._normal(mean, latent + noise)
-
-    def _leave_out(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """As `gp_.predict`, but at a training input without the runs there, (n, p) -> (n,) each."""
-        raise NotImplementedError
 
     def _keep(self) -> State:
         return State(self.process.__name__, {}, self.gp_.arrays())

@@ -7,9 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from genbayes.arrays import FloatArray
 from genbayes.baselines.gaussian import FittedProcess, GaussianBaseline
-from genbayes.baselines.leaving import leave_out
 from genbayes.gp import FittedHeteroskedasticGP, Replicates, fit_heteroskedastic_gp
 from genbayes.seeding import RandomState
 from genbayes.tabular import ScaledRuns
@@ -68,10 +66,6 @@ class HeteroskedasticGP(GaussianBaseline):
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedHeteroskedasticGP:
         groups = Replicates.collect(runs.Z, runs.y, runs.weight)
         return fit_heteroskedastic_gp(groups, rng, n_starts=self.n_starts, report=report)
-
-    def _leave_out(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        mean, latent, _ = leave_out(self.gp_.latent, Z)
-        return mean, latent, self.gp_.predict(Z)[2]  # one run hardly moves the process of the noise
 
     def _facts(self) -> dict[str, str]:
         parameters = self.gp_.latent.parameters

@@ -7,7 +7,6 @@ a run is a mixture over the regimes it may lie in, so that beside a jump it has 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -77,10 +76,6 @@ class ModularJumpGP(Baseline):
 
     def _law(self, Z: FloatArray, of: Of) -> Normal | SwitchingNormal:
         return self._in_units(*self.gp_.predict(Z), of)
-
-    def _left_out(self, X: Any) -> Normal | SwitchingNormal:
-        """As `predict_distribution`, but at a training input without the runs there; of a model just fitted."""
-        return self._in_units(*self.gp_.leave_out(self._scaled(X)), "run")
 
     def _in_units(
         self, weight: FloatArray, mean: FloatArray, latent: FloatArray, noise: FloatArray, of: Of

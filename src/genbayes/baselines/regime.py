@@ -16,14 +16,13 @@ import numpy as np
 
 from genbayes.arrays import BoolArray, FloatArray
 from genbayes.baselines.base import Baseline, Of
-from genbayes.baselines.leaving import leave_out
 from genbayes.baselines.switching import SwitchingNormal
 from genbayes.distribution import Normal
 from genbayes.errors import UnreadableFile
 from genbayes.features.classifier import FEWEST_INPUTS, RegimeClassifier, fit_classifier
 from genbayes.features.regimes import evidence_of, find_regimes
 from genbayes.features.scoring import responsibilities
-from genbayes.gp import FittedGP, Replicates, fit_gp
+from genbayes.gp import FittedGP, Replicates, fit_gp, leave_out
 from genbayes.persistence import State
 from genbayes.seeding import RandomState
 from genbayes.tabular import ScaledRuns

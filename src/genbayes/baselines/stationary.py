@@ -9,7 +9,6 @@ import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.baselines.gaussian import FittedProcess, GaussianBaseline
-from genbayes.baselines.leaving import leave_out
 from genbayes.gp import FittedGP, Replicates, fit_gp
 from genbayes.seeding import RandomState
 from genbayes.tabular import ScaledRuns
@@ -74,9 +73,6 @@ class StationaryGP(GaussianBaseline):
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedGP:
         groups = Replicates.collect(runs.Z, runs.y, runs.weight)
         return fit_gp(groups, rng, n_starts=self.n_starts, report=report)
-
-    def _leave_out(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        return leave_out(self.gp_, Z)
 
     def _facts(self) -> dict[str, str]:
         parameters = self.gp_.parameters

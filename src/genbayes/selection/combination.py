@@ -9,14 +9,11 @@ import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.distribution import Mixture, Normal, PredictiveDistribution, QuantileFunction
+from genbayes.distribution.levels import GRID
 from genbayes.errors import InvalidInput
 from genbayes.scaling import Bounds
 
 __all__ = ["Combination"]
-
-TAIL_LEVELS = (0.001, 0.0025, 0.005, 0.01, 0.0175)
-# Levels of a table of averaged quantiles: as fine as those at which a network defines its law.
-GRID: FloatArray = np.concatenate([TAIL_LEVELS, np.arange(1, 40) / 40, 1 - np.array(TAIL_LEVELS[::-1])])
 
 
 @dataclass(frozen=True)

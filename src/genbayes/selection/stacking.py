@@ -8,6 +8,7 @@ B_kl = E|Y_k - Y_l| (Gneiting & Raftery 2007, section 4.2), for the average a me
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -185,19 +186,37 @@ def _scores_across(way: _Way, weight: FloatArray, fold: IntArray) -> FloatArray:
     return scores
 
 
-class _Way:
-    """A way to join: row scores for given weights, and the weights that suit some rows best."""
+class _Way(ABC):
+    """A way to use candidates: row scores for given weights, and the weights that suit some rows best."""
 
     def __init__(self, Q: FloatArray, y: FloatArray) -> None:
         self.single = np.stack([crps_of_table(q, y) for q in Q])
 
+    @abstractmethod
     def scores(self, w: FloatArray) -> FloatArray:
         """CRPS at every row, shape (n,)."""
-        raise NotImplementedError
 
+    @abstractmethod
+    def fit(self, weight: FloatArray) -> FloatArray:
+        """Weights of the candidates for rows with these weights, shape (K,)."""
+
+
+class _Single(_Way):
+    """The best candidate alone."""
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        return np.asarray(w @ self.single)
+
+    def fit(self, weight: FloatArray) -> FloatArray:
+        return np.asarray(np.eye(len(self.single))[_first_best(self.single @ weight)])
+
+
+class _Joined(_Way):
+    """Several candidates, with a score that is convex in their weights."""
+
+    @abstractmethod
     def gradient(self, w: FloatArray, share: FloatArray) -> FloatArray:
         """Gradient in w of the mean score with row shares, shape (K,)."""
-        raise NotImplementedError
 
     def fit(self, weight: FloatArray) -> FloatArray:
         """Weights within the simplex of least mean score plus a pull to equal ones, S |w - 1/K|^2 / 2.
@@ -221,17 +240,7 @@ class _Way:
         return float(np.mean([mean_and_error(each, weight)[1] for each in apart]))
 
 
-class _Single(_Way):
-    """The best candidate alone."""
-
-    def scores(self, w: FloatArray) -> FloatArray:
-        return np.asarray(w @ self.single)
-
-    def fit(self, weight: FloatArray) -> FloatArray:
-        return np.asarray(np.eye(len(self.single))[_first_best(self.single @ weight)])
-
-
-class _Average(_Way):
+class _Average(_Joined):
     def __init__(self, Q: FloatArray, y: FloatArray) -> None:
         super().__init__(Q, y)
         self.Q, self.y = Q, y
@@ -245,7 +254,7 @@ class _Average(_Way):
         return np.asarray(np.einsum("knm,nm->k", self.Q, slope))
 
 
-class _Pool(_Way):
+class _Pool(_Joined):
     def __init__(self, Q: FloatArray, y: FloatArray) -> None:
         super().__init__(Q, y)
         self.a = np.abs(Q - y[:, None]).mean(axis=2)  # (K, n)

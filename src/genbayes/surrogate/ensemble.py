@@ -12,20 +12,13 @@ from torch import Tensor
 
 from genbayes.arrays import FloatArray
 from genbayes.distribution import Normal, QuantileFunction
+from genbayes.distribution.levels import GRID, N_TAIL
 from genbayes.network import PriorIQN
 from genbayes.scaling import ResponseScaler
 from genbayes.surrogate.pooling import pool_members
 from genbayes.surrogate.spread import stretch
 
 __all__ = ["GRID", "at_levels", "law_of_mean", "law_of_run", "law_over_alternatives", "member_quantiles"]
-
-# Levels at which the network defines the law. The fastest cosine of its embedding of tau, cos(31 pi tau), has a half
-# wave of 1/31, so steps of 1/40 miss nothing; beyond the last of them, where quantiles bend, there are a few more.
-# Between the levels the law is linear, beyond them its tails are exponential, so a quantile never depends on what else
-# was asked.
-TAIL_LEVELS = (0.001, 0.0025, 0.005, 0.01, 0.0175)
-N_TAIL = len(TAIL_LEVELS)
-GRID: FloatArray = np.concatenate([TAIL_LEVELS, np.arange(1, 40) / 40, 1 - np.array(TAIL_LEVELS[::-1])])
 
 
 def member_quantiles(network: PriorIQN, Z: FloatArray, spread: float = 1.0) -> Tensor:

@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from genbayes.arrays import FloatArray
 from genbayes.data.dataset import Dataset
 from genbayes.distribution import Normal, QuantileFunction
-from genbayes.gp import FittedGP, Replicates, fit_gp
+from genbayes.distribution.levels import GRID
+from genbayes.gp import FittedGP, Replicates, fit_gp, leave_out
 from genbayes.persistence import Composite, Restore, State
 from genbayes.seeding import RandomState, as_generator
-from genbayes.surrogate.ensemble import GRID
 from genbayes.surrogate.estimator import QuantileSurrogate
 from genbayes.tabular import ScaledRuns, TabularRegressor
 from genbayes.tabular.door import MIN_ROWS
@@ -104,10 +104,8 @@ class GPInformedSurrogate(TabularRegressor, Composite):
         return self
 
     def _fit_residuals(self, runs: ScaledRuns, data: Dataset, rng: np.random.Generator) -> QuantileSurrogate:
-        mean, latent, noise = self.gp_.leave_one_out()
-        _, at = np.unique(runs.Z, axis=0, return_inverse=True)  # as the GP has grouped them
-        at = at.reshape(-1)
-        m, s = mean[at], np.sqrt(latent + noise)[at]
+        m, latent, noise = leave_out(self.gp_, runs.Z)
+        s = np.sqrt(latent + noise)
         r = np.clip((runs.y - m) / s, -FARTHEST, FARTHEST)
         network = QuantileSurrogate(
             n_layers=self.n_layers,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.gp import FittedGP
+from genbayes.gp.stationary import FittedGP
 
 __all__ = ["leave_out", "match_rows"]
 

@@ -23,6 +23,7 @@ __all__ = ["IQNSettings", "Rows", "fit_iqn", "held_out_crps", "held_out_quantile
 MASK_POOL = 1 << 20  # Bernoulli draws made once per member and read from random places: drawing them afresh each
 # step costs as much as the matrix products
 N_SCORE_LEVELS = 49  # levels at which held-out rows are scored during training
+SCORED_AT_ONCE = 256  # held-out rows of each member: 5 members x 256 rows x 49 levels x 64 units are 16 MB
 
 
 @dataclass(frozen=True)
@@ -201,8 +202,8 @@ def held_out_quantiles(network: PriorIQN, rows: Rows, aside: Tensor) -> tuple[Te
     """
     tau = (torch.arange(N_SCORE_LEVELS, device=rows.Z.device) + 0.5) / N_SCORE_LEVELS
     phi = cosine_embedding(tau, network.shape.n_cosines).expand(network.shape.n_members, 1, -1, -1)
-    _, q = network.predict_heads(rows.Z[aside], phi)
-    return q.sort(dim=-1).values, tau
+    parts = [network.predict_heads(rows.Z[some], phi)[1] for some in aside.split(SCORED_AT_ONCE, dim=1)]
+    return torch.cat(parts, dim=1).sort(dim=-1).values, tau
 
 
 @torch.no_grad()

@@ -87,7 +87,9 @@ def test_a_weak_candidate_that_makes_up_for_the_best_is_not_given_up(fakes) -> N
 
 
 def test_what_refines_a_hopeless_candidate_is_not_tried(fakes) -> None:
-    X, y = np.linspace(0, 1, 60)[:, None], np.random.default_rng(0).permutation(60) / 60
+    """The response has two regimes, and which of them rules at x looks random to a GP."""
+    rng = np.random.default_rng(0)
+    X, y = np.linspace(0, 1, 60)[:, None], rng.permutation(60) % 2 + 0.05 * rng.standard_normal(60)
 
     class Knows(fakes.Bell):
         def predict_distribution(self, X: Any, of: str = "run") -> Normal:
@@ -97,6 +99,20 @@ def test_what_refines_a_hopeless_candidate_is_not_tried(fakes) -> None:
     assert entry(model, "het-gp").note == "not tried: what it refines is far behind"
     assert entry(model, "het-gp").crps is None
     assert entry(model, "gp").crps is not None
+
+
+def test_what_refines_a_candidate_with_good_medians_and_a_bad_spread_is_tried(fakes) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(100, 1))
+    sd = np.where(X[:, 0] < 0.8, 0.01, 1.0)
+
+    class KnowsSpread(fakes.Bell):
+        def predict_distribution(self, X: Any, of: str = "run") -> Normal:
+            return Normal(np.zeros(len(X)), np.where(np.asarray(X)[:, 0] < 0.8, 0.01, 1.0))
+
+    model = choose({"knows": KnowsSpread(), "gp": None, "het-gp": None}, (X, sd * rng.standard_normal(100)))
+    assert entry(model, "gp").crps > 1.2 * entry(model, "knows").crps
+    assert entry(model, "het-gp").crps is not None
 
 
 def test_all_are_screened_on_one_split_and_three_cross_validated_on_enough_rows(fakes) -> None:

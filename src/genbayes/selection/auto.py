@@ -38,7 +38,7 @@ N_BEST = 3  # candidates that are cross-validated
 ENOUGH_TO_DROP = 60  # rows after which a candidate may be given up: a handful of them can mislead
 ENOUGH_TO_SCREEN = 150  # rows on which candidates are first compared
 ENOUGH_TO_WEIGH = 1_000  # out-of-fold rows that settle the weights of three candidates to a few percent
-FAR_BEHIND = 1.2  # a candidate this many times worse than the best is not worth refining
+FAR_BEHIND = 1.08  # a candidate whose medians err this many times more than the best's is not worth refining
 # Shares of a time limit: screening ends at the first, cross-validation at the second; the rest is for the final fits.
 SCREENED_BY, VALIDATED_BY, FITTED_BY = 0.45, 0.75, 0.97
 
@@ -206,13 +206,19 @@ def _screen(trials: Trials, clock: Clock) -> None:
 
 
 def _is_hopeless(trials: Trials, name: str) -> bool:
-    """Whether a candidate refines one that is far behind the best so far."""
+    """Whether a candidate refines one whose medians are far behind the best so far.
+
+    Asked only where the response has regimes, for there a better spread is no cure; where noise varies, it is.
+    """
     base, alive = trials.trials[name].candidate.refines, trials.alive
     if base not in alive:
         return False
     rows = np.flatnonzero(np.isfinite(trials.scores(base)))
-    mean = {each: float(trials.scores(each)[rows] @ trials.data.weight[rows]) for each in alive}
-    return mean[base] > FAR_BEHIND * min(mean.values())
+    weight = trials.data.weight[rows]
+    errors = {each: trials.errors(each)[rows] for each in alive}
+    best = min(errors.values(), key=lambda error: float(error @ weight))
+    far = float(errors[base] @ weight) > FAR_BEHIND * float(best @ weight)
+    return far and not is_within_luck(errors[base] - best, weight)
 
 
 def _drop_hopeless(trials: Trials) -> None:

@@ -48,7 +48,8 @@ class Candidate:
         name: Its key in `candidates=` and in reports.
         title: What it is, for people.
         make: Seed to an unfitted model.
-        refines: Name of the candidate whose mean it builds on; where that one is hopeless, so is this; empty for none.
+        refines: Name of the candidate whose smooth mean it builds on; where a jump makes that one hopeless, so is
+            this; empty for none, or where the response has one regime.
     """
 
     name: str
@@ -157,7 +158,7 @@ def _offered(name: Any, facts: Facts) -> Candidate:
         hint = suggest(name, NAMES) if isinstance(name, str) else ""
         raise InvalidInput(f"candidates must be among {', '.join(NAMES)}, got {name!r}{hint}")
     offer = OFFERS[name]
-    return Candidate(name, offer.title, offer.make(facts), offer.refines)
+    return Candidate(name, offer.title, offer.make(facts), offer.refines if facts.n_regimes > 1 else "")
 
 
 def _own(name: Any, model: Any) -> Candidate:

@@ -127,6 +127,11 @@ class Trials:
         """Out-of-fold CRPS of each row, NaN where the candidate was not tried, shape (n,)."""
         return crps_of_table(self.trials[name].q, self.data.y)
 
+    def errors(self, name: str) -> FloatArray:
+        """Out-of-fold |y - median| of each row, NaN where the candidate was not tried, shape (n,)."""
+        middle = len(LEVELS) // 2  # levels are even in number, so the median lies between two of them
+        return np.asarray(np.abs(self.data.y - self.trials[name].q[:, middle - 1 : middle + 1].mean(axis=1)))
+
     def _attempt(self, trial: Trial, rows: IntArray, number: int, seconds: float | None) -> Any:
         if seconds is not None and seconds <= 0:
             trial.fault = NO_TIME

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.jumps.data import FORMULAS, each_problem, upper
+from benchmarks.jumps.data import FORMULAS, Problems, upper
 from benchmarks.speed.result import Result, timed
 from genbayes import BoundaryFeatures
 from genbayes.benchmarks.problems import Split
@@ -32,8 +32,8 @@ def told(values: np.ndarray, digits: int = 4) -> str:
     return f"{values.mean():.{digits}f} ± {error:.{digits}f}"
 
 
-def measure_classifier(n_replicates: int) -> Iterator[Result]:
-    for name, draw in each_problem():
+def measure_classifier(problems: Problems, n_replicates: int) -> Iterator[Result]:
+    for name, draw in problems:
         ours, theirs, seconds = [], [], []
         for replicate in range(n_replicates):
             split = draw(replicate)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.jumps.accuracy import told
-from benchmarks.jumps.data import each_problem
+from benchmarks.jumps.data import Problems
 from benchmarks.speed.result import Result, timed
 from genbayes import BoundaryFeatures, QuantileSurrogate
 from genbayes.baselines import ModularJumpGP
@@ -17,7 +17,7 @@ from genbayes.benchmarks.problems import Split, draw_bgp
 from genbayes.data.dataset import Dataset
 from genbayes.metrics import coverage
 
-__all__ = ["measure_aug", "measure_honesty", "measure_plain"]
+__all__ = ["measure_aug", "measure_honesty", "measure_mix", "measure_plain"]
 
 N_FEW = 1_000  # rows of the comparison of features
 N_PLAIN = 1  # replicates of the paper's recipe, which takes by far the longest
@@ -27,9 +27,9 @@ def make_aug() -> QuantileSurrogate:
     return QuantileSurrogate(features=BoundaryFeatures(), random_state=0)
 
 
-def measure_aug(n_replicates: int) -> Iterator[Result]:
+def measure_aug(problems: Problems, n_replicates: int) -> Iterator[Result]:
     """GBC-Aug and the jump GP on every problem."""
-    for name, draw in each_problem():
+    for name, draw in problems:
         splits = [draw(replicate) for replicate in range(n_replicates)]
         aug, detail = score(make_aug, splits)
         yield Result(f"{name}: CRPS of GBC-Aug", told(aug, 5), "reported", None, detail)
@@ -38,9 +38,9 @@ def measure_aug(n_replicates: int) -> Iterator[Result]:
         yield against_jump(name, aug - jump)
 
 
-def measure_plain(n_replicates: int) -> Iterator[Result]:
+def measure_plain(problems: Problems, n_replicates: int) -> Iterator[Result]:
     """The paper's plain network, which is slow, against GBC-Aug on a few of the splits."""
-    for name, draw in each_problem():
+    for name, draw in problems:
         splits = [draw(replicate) for replicate in range(min(n_replicates, N_PLAIN))]
         aug, _ = score(make_aug, splits)
         plain, detail = score(lambda: QuantileSurrogate(recipe="paper", random_state=0), splits)
@@ -48,6 +48,17 @@ def measure_plain(n_replicates: int) -> Iterator[Result]:
         detail = f"CRPS of the plain network {plain.mean():.5f}, of GBC-Aug {aug.mean():.5f}; {detail}"
         what = f'{name}: CRPS of recipe="paper" without features over GBC-Aug\'s'
         yield Result(what, f"{ratio:.2f}", "at least 2", ratio >= 2, detail)
+
+
+def measure_mix(problems: Problems, n_replicates: int) -> Iterator[Result]:
+    """GBC-Aug with laws mixed over regimes, our default, and with the probability shown to the network, the paper's."""
+    for name, draw in problems:
+        splits = [draw(replicate) for replicate in range(n_replicates)]
+        mixed, _ = score(make_aug, splits)
+        shown, _ = score(lambda: QuantileSurrogate(features=BoundaryFeatures(mix=False), random_state=0), splits)
+        detail = f"mixed {told(mixed, 5)}, shown {told(shown, 5)}"
+        what = f"{name}: CRPS of GBC-Aug with mix=False minus that with mix=True"
+        yield Result(what, told(shown - mixed, 5), "reported", None, detail)
 
 
 def against_jump(name: str, difference: np.ndarray) -> Result:
@@ -70,13 +81,13 @@ def score(make: Callable[[], Any], splits: list[Split]) -> tuple[np.ndarray, str
     return np.array(found), detail
 
 
-def measure_honesty(n_replicates: int) -> Iterator[Result]:
+def measure_honesty(problems: Problems, n_replicates: int) -> Iterator[Result]:
     """The same network on out-of-fold probabilities of the training rows and on in-sample ones.
 
     On 1,000 of the rows and on BGP, where the classifier errs often enough for honesty to matter.
     """
-    problems = dict(each_problem()) | {f"BGP d={d}": partial(draw_bgp, d) for d in (2, 3, 4)}
-    for name, draw in problems.items():
+    bgp = {f"BGP d={d}": partial(draw_bgp, d) for d in (2, 3, 4)}
+    for name, draw in [*problems, *bgp.items()]:
         found = np.array([honest_and_seen(draw(replicate)) for replicate in range(n_replicates)])
         detail = f"out-of-fold {told(found[:, 0], 5)}, in-sample {told(found[:, 1], 5)}"
         what = f"{name}, n at most {N_FEW:,}: CRPS with in-sample probabilities minus that with out-of-fold ones"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,22 +12,24 @@ import numpy as np
 from genbayes.benchmarks.problems import Split, draw_phantom, draw_star
 from genbayes.benchmarks.problems.jumps import split_grid
 
-__all__ = ["FORMULAS", "each_problem", "upper"]
+__all__ = ["FORMULAS", "STANDINS", "Problems", "each_problem", "upper"]
 
-STANDINS = Path(__file__).parents[3] / "shared" / "data" / "phantom_star"
+FOLDER = Path(__file__).parents[3] / "shared" / "data" / "phantom_star"
+STANDINS = {"Phantom stand-in": "phantom_standin.csv", "Star stand-in": "star_standin.csv"}
 STREAM = 621  # of the splits of the stand-ins
+Problems = list[tuple[str, Callable[[int], Split]]]
 FORMULAS: dict[str, Callable[[int], Split]] = {"Phantom": draw_phantom, "Star": draw_star}
 
 
-def each_problem() -> Iterator[tuple[str, Callable[[int], Split]]]:
-    """Name and draw of each problem; absent files are told and left out."""
-    yield from FORMULAS.items()
-    for name in ("phantom", "star"):
-        path = STANDINS / f"{name}_standin.csv"
-        if path.is_file():
-            yield f"{name.title()} stand-in", partial(split_standin, path)
+def each_problem(wanted: Sequence[str]) -> Problems:
+    """Name and draw of each wanted problem; absent files are told and left out."""
+    found = [(name, draw) for name, draw in FORMULAS.items() if name in wanted]
+    for name in (name for name in STANDINS if name in wanted):
+        if (FOLDER / STANDINS[name]).is_file():
+            found.append((name, partial(split_standin, FOLDER / STANDINS[name])))
         else:
-            print(f"{name.title()} stand-in: left out, since its file is absent.")
+            print(f"{name}: left out, since its file is absent.")
+    return found
 
 
 def split_standin(path: Path, replicate: int) -> Split:

@@ -103,6 +103,23 @@ def test_models_that_do_not_know_the_mean_are_left_out_of_it(kind: str, pair) ->
     np.testing.assert_allclose(law.std(), np.full(7, 0.25))
 
 
+def test_a_model_of_the_users_own_that_takes_no_of_is_left_out_of_the_mean(pair) -> None:
+    class Plain:
+        def predict_distribution(self, X):
+            return Normal(np.zeros(len(X)), 1.0)
+
+    law = join("average", [pair[0], Plain()], [0.25, 0.75]).law_of_mean(X)
+    np.testing.assert_allclose(law.mean(), X[:, 0] - 2.0)
+
+
+@pytest.mark.parametrize("kind", ["average", "pool"])
+def test_what_is_known_of_the_mean_keeps_to_the_bounds(kind: str, pair) -> None:
+    law = join(kind, pair, [0.25, 0.75], bounds=(0.0, 1.0)).law_of_mean(X)
+    q = law.ppf(TAU)
+    assert q.min() >= 0.0
+    assert q.max() <= 1.0
+
+
 def test_where_none_knows_the_mean_it_is_said(pair) -> None:
     for model in pair:
         model.knows_mean = False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -46,16 +48,24 @@ class Combination:
         """What the models know of E[y | x], those that know it, with their weights."""
         laws, weights = [], []
         for model, weight in zip(self.models, self.weights, strict=True):
-            if getattr(model, "knows_mean", True):
+            if _tells_mean(model):
                 laws.append(model.predict_distribution(X, of="mean"))
                 weights.append(float(weight))
         if not laws:
             raise InvalidInput("of must be 'run', got 'mean'; no chosen model tells its own ignorance from noise")
+        joined = self._join_means(laws, np.array(weights) / sum(weights))
+        return joined if self.bounds == (None, None) else self._table(joined.ppf(GRID))
+
+    def _join_means(self, laws: Sequence[PredictiveDistribution], share: FloatArray) -> PredictiveDistribution:
         if self.kind == "average":
-            share = np.array(weights) / sum(weights)
             mean, sd = (np.tensordot(share, [getattr(law, part)() for law in laws], axes=1) for part in ("mean", "std"))
             return Normal(loc=mean, scale=sd)
-        return laws[0] if len(laws) == 1 else Mixture(laws, weights)
+        return laws[0] if len(laws) == 1 else Mixture(laws, share)
 
     def _table(self, q: Any) -> QuantileFunction:
         return QuantileFunction(GRID, np.asarray(q), support=self.bounds)
+
+
+def _tells_mean(model: Any) -> bool:
+    """Whether a model, a user's own perhaps, can be asked for what it knows of E[y | x]."""
+    return bool(getattr(model, "knows_mean", "of" in signature(model.predict_distribution).parameters))

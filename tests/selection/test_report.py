@@ -93,3 +93,12 @@ def test_categories_are_not_looked_at() -> None:
     X = np.column_stack([np.linspace(0, 1, 100), np.r_[np.zeros(95), np.arange(5.0)]])
     assert sparse_regions(X, [0], ["a", "b"]) == ()
     assert len(sparse_regions(X, [0, 1], ["a", "b"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("behind", "error", "said"),
+    [(0.0, 0.0, "best"), (1.9e-13, 5e-13, "the same"), (0.012, 0.003, "+0.012 +- 0.003"), (None, None, "-")],
+)
+def test_the_lag_is_told_in_words_where_rounding_made_it(behind, error, said: str) -> None:
+    entry = Entry("gp", "stationary GP", 0.022, 0.002, 24, behind, error, 0.5, 0.0)
+    assert entry.lag == said

@@ -14,6 +14,7 @@ __all__ = ["Entry", "SelectionReport", "sparse_regions"]
 
 EDGE = 0.2  # of an input's range, at either end, is looked at for thin coverage
 THIN = 0.25  # share of the rows that an even design would have there, below which it is called thin
+ROUNDING = 1e-6  # a difference of this share of a score is the rounding of a computation
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,12 @@ class Entry:
     @property
     def lag(self) -> str:
         """How far it is behind the best, with the standard error: "+0.012 +- 0.003"; "best" for the best itself."""
-        if self.behind is None or self.behind_se is None:
+        if self.behind is None or self.behind_se is None or self.crps is None:
             return "-"
-        return "best" if self.behind == self.behind_se == 0 else f"{self.behind:+.2g} +- {self.behind_se:.1g}"
+        if self.behind == self.behind_se == 0:
+            return "best"
+        is_twin = abs(self.behind) + self.behind_se < ROUNDING * self.crps
+        return "the same" if is_twin else f"{self.behind:+.2g} +- {self.behind_se:.1g}"
 
 
 @dataclass(frozen=True)

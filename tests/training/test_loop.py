@@ -119,3 +119,38 @@ def test_a_member_that_is_done_is_not_changed_by_those_that_go_on() -> None:
     dips_late = [1.0, 2.0, 2.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]
     falls = [1.0 / (i + 1) for i in range(10)]
     torch.testing.assert_close(kept([dips_late]), kept([dips_late, falls]))
+
+
+def scored(courses: list[list[float]], n_epochs: int = 4, n_rounds: int = 3) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weights that are kept, and epochs run, where members' held-out scores take these courses, one value an epoch."""
+    parameter = torch.nn.Parameter(torch.zeros(len(courses), 1))
+    calls = iter(zip(*courses, strict=True))
+    settings = TrainingSettings(n_epochs=n_epochs, learning_rate=0.1, steps_between_checks=1, n_rounds=n_rounds)
+    history = minimise(
+        quadratic(parameter), [parameter], [ALL] * len(courses), settings, generators(len(courses)),
+        held_out=lambda: torch.tensor(next(calls)),
+    )  # fmt: skip
+    return parameter.detach()[:, 0], history.held_out_epoch
+
+
+FALLING = [10 * 0.9**epoch for epoch in range(28)]
+
+
+@pytest.mark.parametrize(("n_rounds", "n_epochs"), [(1, 4), (2, 4 + 8), (3, 4 + 8 + 16)])
+def test_a_member_that_is_still_improving_goes_on_twice_as_long(n_rounds: int, n_epochs: int) -> None:
+    _, epoch = scored([FALLING], n_rounds=n_rounds)
+    assert epoch[-1] == n_epochs
+
+
+def test_a_member_that_has_settled_does_not_go_on() -> None:
+    _, epoch = scored([[5.0, 3.0, 2.99, 2.98]])
+    assert epoch[-1] == 4
+
+
+def test_what_is_kept_of_a_member_that_has_settled_does_not_depend_on_those_that_go_on() -> None:
+    settled = [5.0, 3.0, 2.99, 2.98] + [1.0] * 24  # would be better later, but is not asked any more
+    alone, _ = scored([settled])
+    among, epoch = scored([settled, FALLING])
+    assert epoch[-1] == 28
+    torch.testing.assert_close(among[0], alone[0])
+    assert among[1] != scored([FALLING], n_rounds=1)[0][0]

@@ -4,7 +4,8 @@
 2. Members learn together in one stacked network. Each keeps a fifth of the rows aside, member j the fold j mod 5, so
    that five members together use every row and every row was unseen by one of them.
 3. The running mean of each member's weights is scored on its own fold as training goes on; the best is kept, and
-   all stop when none improves. So the data choose the length, which regularises a network more than anything else.
+   all stop when none improves; a member that is still improving fast when its run ends goes on, twice as long. So the
+   data choose the length, which regularises a network more than anything else.
 4. The first two members try a shallow network, a deep one, and a shallow one whose inputs are scaled by their
    relevance; what does best on their folds is used for all, the deep one only if it is clearly better: it overfits
    more, and two folds are a noisy judge. Jumps want it, smooth surfaces the others.
@@ -48,6 +49,7 @@ MOST_HURRY = 2.0
 WARMUP = 0.03
 AVERAGING = 0.99
 ROW_VISITS = 320_000  # rows seen in the longest run on few rows
+MOST_VISITS = 4_000_000  # rows seen where training goes on because rows kept aside ask for it
 FEWEST_EPOCHS, MOST_EPOCHS = 40, 4_000
 SMALLEST_BATCH, LARGEST_BATCH = 128, 1024
 BATCHES_OF_MANY = 16  # a batch is this share of the rows, within the two limits
@@ -204,6 +206,7 @@ def default_settings(runs: ScaledRuns, weights: LossWeights, options: RecipeOpti
         warmup=WARMUP,
         averaging=AVERAGING,
         patience=PATIENCE,
+        n_rounds=1 if options.n_epochs else most_rounds(n, n_epochs),
     )
     dropout = DROPOUT if options.dropout is None else options.dropout
     return IQNSettings(shape, weights, training, N_TAU, dropout, options.prior_scale)
@@ -217,6 +220,16 @@ def default_batch(n: int) -> int:
         [128, 128, 512, 1024]
     """
     return int(np.clip(2 ** round(np.log2(n / BATCHES_OF_MANY)), SMALLEST_BATCH, LARGEST_BATCH))
+
+
+def most_rounds(n: int, n_epochs: int) -> int:
+    """How many rounds of n_epochs, 2 n_epochs, 4 n_epochs, ... on n rows stay below `MOST_VISITS`; at least one.
+
+    Example:
+        >>> [most_rounds(n, 40) for n in (8_000, 20_000, 90_000)]
+        [3, 2, 1]
+    """
+    return max(1, int(np.log2(MOST_VISITS / (n * n_epochs) + 1)))  # 1 + 2 + ... + 2^(R-1) = 2^R - 1
 
 
 def folds(n: int, n_members: int, rng: np.random.Generator) -> Tensor:

@@ -2,14 +2,15 @@
 
 AdamW in one fused kernel, a linear warm-up, then cosine annealing (paper section 3.3). Each member draws its rows
 with its own generator and its loss touches only its own weights, so the sum of the losses trains every member as
-if it were alone. A held-out score, if given, is watched per member and the best weights of each are kept.
+if it were alone. A held-out score, if given, is watched per member and the best weights of each are kept; members that
+are still improving at the end may go on, twice as long.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -68,33 +69,51 @@ def minimise(
     batches = draw_batches(learn, settings.batch_size, generators, parameters[0].device)
     average, best = AveragedWeights(weights.flat, settings.averaging), BestWeights(weights, settings.patience)
     with ThreadChooser() as threads:
-        for step in range(run.n_steps):
-            require_time()
-            with threads.step():
-                run.descend(loss(next(batches)).sum(), step)
-                average.update()
-            if run.is_time_to_note(step):
-                run.note(step, report)
-            if held_out is not None and run.is_time_to_check(step):
-                with average.in_place():
-                    should_stop = best.note(held_out(), (step + 1) / run.per_epoch)
-                if should_stop:
-                    break
+        for n_epochs in (settings.n_epochs * 2**number for number in range(settings.n_rounds)):
+            run.begin(n_epochs)
+            if not _run_round(run, loss, batches, average, best, threads, held_out, report):
+                break
     average.adopt()
     best.restore()
     weights.release()
     return run.history(best, threads.chosen)
 
 
+def _run_round(
+    run: _Run,
+    loss: Callable[[Tensor], Tensor],
+    batches: Iterator[Tensor],
+    average: AveragedWeights,
+    best: BestWeights,
+    threads: ThreadChooser,
+    held_out: Callable[[], Tensor] | None,
+    report: Report | None,
+) -> bool:
+    """One warm-up and annealing; whether members are still improving at its end."""
+    for _ in range(run.n_steps):
+        require_time()
+        with threads.step():
+            run.descend(loss(next(batches)).sum())
+            average.update()
+        if run.is_time_to_note():
+            run.note(report)
+        if held_out is not None and run.is_time_to_check():
+            with average.in_place():
+                is_over = best.note(held_out(), run.epoch)
+            if is_over:
+                return False
+    return held_out is not None and best.should_go_on(run.epoch_of_middle)
+
+
 class _Run:
-    """The optimiser, the clock and the notes of one run."""
+    """The optimiser, the clock and the notes of one run, round by round."""
 
     def __init__(self, weights: FlatWeights, n_rows: int, settings: TrainingSettings) -> None:
         self.settings = settings
         self.gradient = weights.grad
         self.n_members = weights.n_members
         self.per_epoch = 1 if settings.batch_size is None else max(1, math.ceil(n_rows / settings.batch_size))
-        self.n_steps = settings.n_epochs * self.per_epoch
+        self.step = self.first = self.n_steps = 0  # steps done, done before this round, and of this round
         self.optimiser = torch.optim.AdamW(
             [weights.flat], lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
         )
@@ -103,35 +122,53 @@ class _Run:
         self.notes: list[tuple[float, float]] = []
         self.started = time.perf_counter()
 
-    def descend(self, value: Tensor, step: int) -> None:
+    def begin(self, n_epochs: int) -> None:
+        """A round of so many epochs."""
+        self.first, self.n_steps = self.step, n_epochs * self.per_epoch
+
+    @property
+    def epoch(self) -> float:
+        """Epochs done."""
+        return self.step / self.per_epoch
+
+    @property
+    def epoch_of_middle(self) -> float:
+        """Epoch in the middle of this round."""
+        return (self.first + self.n_steps / 2) / self.per_epoch
+
+    def descend(self, value: Tensor) -> None:
         """One step of the optimiser down the gradient of `value`."""
-        self.optimiser.param_groups[0]["lr"] = rate_at(step, self.n_steps, self.settings)
+        self.optimiser.param_groups[0]["lr"] = rate_at(self.step - self.first, self.n_steps, self.settings)
         self.gradient.zero_()
         value.backward()
         self.optimiser.step()
         self.since += value.detach()
+        self.step += 1
 
-    def is_time_to_note(self, step: int) -> bool:
+    def is_time_to_note(self) -> bool:
         """Whether a point of the training curve is due."""
-        return (step + 1) % max(1, self.n_steps // N_NOTES) == 0 or step + 1 == self.n_steps
+        return (self.step - self.first) % max(1, self.n_steps // N_NOTES) == 0 or self._is_end()
 
-    def is_time_to_check(self, step: int) -> bool:
+    def is_time_to_check(self) -> bool:
         """Whether rows kept aside are to be scored; always at the end, so that short runs are scored too."""
-        return (step + 1) % self.settings.steps_between_checks == 0 or step + 1 == self.n_steps
+        return (self.step - self.first) % self.settings.steps_between_checks == 0 or self._is_end()
 
-    def note(self, step: int, report: Report | None) -> None:
+    def _is_end(self) -> bool:
+        return self.step == self.first + self.n_steps
+
+    def note(self, report: Report | None) -> None:
         """Keep the mean loss since the last note; one that is not finite ends the run."""
-        mean = float(self.since) / (step + 1 - self.noted_at) / self.n_members
+        mean = float(self.since) / (self.step - self.noted_at) / self.n_members
         if not math.isfinite(mean):
             raise TrainingDiverged(
-                f"the training loss must stay finite, got {mean} at step {step + 1} of {self.n_steps}; "
+                f"the training loss must stay finite, got {mean} at step {self.step} of {self.first + self.n_steps}; "
                 "try a smaller learning_rate, or look for extreme values in X and y"
             )
-        self.notes.append(((step + 1) / self.per_epoch, mean))
+        self.notes.append((self.epoch, mean))
         self.since.zero_()
-        self.noted_at = step + 1
+        self.noted_at = self.step
         if report is not None:
-            report(step + 1, self.n_steps, mean)
+            report(self.step, self.first + self.n_steps, mean)
 
     def history(self, best: BestWeights, n_threads: int) -> History:
         """What is kept of the run."""

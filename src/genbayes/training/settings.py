@@ -21,6 +21,8 @@ class TrainingSettings:
         steps_between_checks: How often rows kept aside are scored.
         patience: Checks without improvement after which a member is done; the run stops when all are. None to run
             to the end.
+        n_rounds: How many times the run, each time twice as long, may be repeated from where it stands, for members
+            whose held-out score is still falling when it ends; 1 for once.
     """
 
     n_epochs: int
@@ -31,3 +33,4 @@ class TrainingSettings:
     averaging: float = 0.0
     steps_between_checks: int = 50
     patience: int | None = None
+    n_rounds: int = 1

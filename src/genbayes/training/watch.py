@@ -20,6 +20,8 @@ __all__ = ["AveragedWeights", "BestWeights"]
 
 SMALLEST_GAIN = 1e-4  # a held-out score must fall by this share to count as an improvement
 YOUNG = 10  # steps over which the mean forgets its start
+STILL_FALLING = 0.03  # share of a held-out score that is gained in the second half of a run that ended too soon: noisy
+# responses gain at most 2% there, many runs of little noise 10%
 
 
 class AveragedWeights:
@@ -64,7 +66,8 @@ class BestWeights:
         self.best: Tensor | None = None
         self.kept = weights.flat.detach().clone()
         self.stale = torch.zeros(weights.n_members, dtype=torch.int64)
-        self.seen: list[tuple[float, float]] = []
+        self.is_done = torch.zeros(weights.n_members, dtype=torch.bool)
+        self.seen: list[tuple[float, Tensor]] = []
 
     @torch.no_grad()
     def note(self, score: Tensor, epoch: float) -> bool:
@@ -73,15 +76,25 @@ class BestWeights:
         A member whose own patience has run out is done, whatever happens while others go on: what is kept of it does
         not depend on them.
         """
-        self.seen.append((epoch, float(score.mean())))
+        self.seen.append((epoch, score.cpu()))
         before = torch.full_like(score, torch.inf) if self.best is None else self.best
-        better = score < before * (1 - SMALLEST_GAIN)
-        if self.patience is not None:
-            better &= (self.stale < self.patience).to(better.device)
+        better = (score < before * (1 - SMALLEST_GAIN)) & ~self.is_done.to(score.device)
         self.best = torch.where(better, score, before)
         self.weights.copy_members(self.weights.flat.detach(), self.kept, better)
         self.stale = torch.where(better.cpu(), 0, self.stale + 1)
-        return self.patience is not None and bool((self.stale >= self.patience).all())
+        if self.patience is not None:
+            self.is_done |= self.stale >= self.patience
+        return bool(self.is_done.all())
+
+    def should_go_on(self, middle: float) -> bool:
+        """Whether any member's best score is still falling since the epoch in the middle; the others are done."""
+        scores = torch.stack([score for _, score in self.seen])
+        until_middle = sum(epoch <= middle for epoch, _ in self.seen)
+        if until_middle == 0:
+            return False
+        fall = 1 - scores.amin(dim=0) / scores[:until_middle].amin(dim=0)
+        self.is_done |= ~(fall > STILL_FALLING)
+        return not bool(self.is_done.all())
 
     @torch.no_grad()
     def restore(self) -> None:
@@ -91,5 +104,6 @@ class BestWeights:
 
     def curve(self) -> tuple[FloatArray, FloatArray]:
         """Epochs and mean scores of the checks."""
-        epoch, score = np.array(self.seen, dtype=np.float64).reshape(-1, 2).T
+        means = [(epoch, float(score.mean())) for epoch, score in self.seen]
+        epoch, score = np.array(means, dtype=np.float64).reshape(-1, 2).T
         return epoch, score

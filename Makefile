@@ -9,7 +9,7 @@ READY  := $(VENV)/.ready
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,baselines]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,baselines,design,postgres]'
 	touch $(READY)
 
 demo: $(READY)  ## fit the bundled motorcycle data and write a report

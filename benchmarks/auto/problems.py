@@ -1,7 +1,7 @@
 """The problems that AutoSurrogate is measured on, each a function from a replicate's number to a split.
 
-Those that need the shared data folder are absent without it. GRACE and the tables of the UCI repository are split at
-random, the seed being the replicate's number.
+Those that need the shared data folder are absent without it. How runs are drawn is told in
+`genbayes.benchmarks.problems`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,22 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-from scipy.stats import qmc
-
 from benchmarks.baselines.data import REFERENCE, motorcycle_splits
-from genbayes.arrays import FloatArray
-from genbayes.benchmarks.problems import Split, draw_bgp, draw_friedman, draw_phantom, draw_star
-from genbayes.data import read_table
+from genbayes.benchmarks.problems import (
+    Split,
+    draw_bgp,
+    draw_exp2d,
+    draw_friedman,
+    draw_grace,
+    draw_phantom,
+    draw_standin,
+    draw_star,
+    draw_uci,
+)
 
 __all__ = ["PROBLEMS", "Problem"]
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
-EXP2D_NOISE = 0.1
 
 
 @dataclass(frozen=True)
@@ -40,61 +44,6 @@ class Problem:
     rivals: tuple[str, ...]
     n_replicates: int = 10
     needs: Path | None = None
-
-
-def draw_exp2d(replicate: int) -> Split:
-    """10 x1 exp(-x1^2 - x2^2) on [-2, 2]^2, 100 Latin hypercube points, noise 0.1."""
-    rng = np.random.default_rng([7, replicate])
-    X = 4 * qmc.LatinHypercube(2, rng=rng).random(100) - 2
-    X_test = rng.uniform(-2, 2, (1000, 2))
-    f, f_test = (10 * Z[:, 0] * np.exp(-(Z**2).sum(axis=1)) for Z in (X, X_test))
-    y, y_test = (mean + EXP2D_NOISE * rng.standard_normal(len(mean)) for mean in (f, f_test))
-    return Split(X, y, X_test, y_test, f_test=f_test, noise_sd=EXP2D_NOISE)
-
-
-@cache
-def table_of(path: Path) -> FloatArray:
-    """A file of numbers, responses in the last column."""
-    return read_table(path).to_numpy(dtype=np.float64)
-
-
-@cache
-def grace() -> FloatArray:
-    """Drag of the GRACE satellite in helium: seven inputs and Cd."""
-    table = read_table(DATA / "satellite_grace" / "grace_tpm_1000x6.csv")
-    return table[table["species"] == "He"].drop(columns="species").to_numpy(dtype=np.float64)
-
-
-def split_rows(rows: FloatArray, n_train: int, replicate: int) -> Split:
-    """A random split of a table whose last column is the response."""
-    order = np.random.default_rng([11, replicate]).permutation(len(rows))
-    train, test = rows[order[:n_train]], rows[order[n_train:]]
-    return Split(train[:, :-1], train[:, -1], test[:, :-1], test[:, -1])
-
-
-def draw_grace(replicate: int) -> Split:
-    """500 random rows to learn from, the other 500 to test on."""
-    return split_rows(grace(), 500, replicate)
-
-
-def draw_uci(name: str) -> Callable[[int], Split]:
-    """Random 90:10 splits of a table of the UCI repository."""
-
-    def draw(replicate: int) -> Split:
-        rows = table_of(DATA / "uci" / f"{name}.csv")
-        return split_rows(rows, round(0.9 * len(rows)), replicate)
-
-    return draw
-
-
-def draw_standin(name: str) -> Callable[[int], Split]:
-    """Random 90:10 splits of the stand-ins for the jump data."""
-
-    def draw(replicate: int) -> Split:
-        table = read_table(DATA / "phantom_star" / f"{name}_standin.csv")
-        return split_rows(table[["x1", "x2", "y"]].to_numpy(dtype=np.float64), 9181, replicate)
-
-    return draw
 
 
 @cache

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from genbayes.calibration import ConformalSurrogate
+    from genbayes.data import Box
+    from genbayes.design import Campaign
     from genbayes.distribution import Empirical, Mixture, Normal, PredictiveDistribution, QuantileFunction
     from genbayes.errors import GenBayesError, InvalidInput
     from genbayes.features import BoundaryFeatures
@@ -20,6 +22,8 @@ __version__ = "0.1.0"
 __all__ = [
     "AutoSurrogate",
     "BoundaryFeatures",
+    "Box",
+    "Campaign",
     "ConformalSurrogate",
     "Empirical",
     "GPInformedSurrogate",
@@ -37,6 +41,8 @@ __all__ = [
 _HOME = {
     "AutoSurrogate": "genbayes.selection",
     "BoundaryFeatures": "genbayes.features",
+    "Box": "genbayes.data",
+    "Campaign": "genbayes.design",
     "ConformalSurrogate": "genbayes.calibration",
     "Empirical": "genbayes.distribution",
     "GPInformedSurrogate": "genbayes.surrogate",
@@ -49,7 +55,7 @@ _HOME = {
     "QuantileSurrogate": "genbayes.surrogate",
     "load": "genbayes.loading",
 }
-_SUBMODULES = {"analysis", "baselines", "data", "distribution", "errors", "metrics", "plotting", "reports"}
+_SUBMODULES = {"analysis", "baselines", "data", "design", "distribution", "errors", "metrics", "plotting", "reports"}
 
 
 def __getattr__(name: str) -> Any:

@@ -16,12 +16,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 import genbayes
+from genbayes.cli import bench, design
 from genbayes.cli.compare import compare
 from genbayes.cli.console import StoppedError, print_error, route_warnings
 from genbayes.cli.demo import demo
 from genbayes.cli.evaluate import evaluate
 from genbayes.cli.fit import fit
 from genbayes.cli.predict import predict
+from genbayes.cli.worker import worker
 from genbayes.errors import GenBayesError
 
 __all__ = ["answer", "app", "run"]
@@ -38,8 +40,10 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, fit, predict, evaluate, compare):
+for command in (demo, fit, predict, evaluate, compare, worker):
     app.command()(command)
+app.add_typer(bench.app, name="bench")
+app.add_typer(design.app, name="design")
 
 
 @app.callback(invoke_without_command=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
+from genbayes.benchmarks.problems.problem import Problem
 from genbayes.benchmarks.problems.split import Split
+from genbayes.benchmarks.protocol import Protocol
 
-__all__ = ["draw_bgp"]
+__all__ = ["PROBLEMS", "PROTOCOLS", "draw_bgp"]
 
 N = 2_000
 N_TRAIN = 1_600
@@ -42,3 +46,24 @@ def draw_bgp(d: int, replicate: int) -> Split:
     y = f + NOISE_SD * rng.standard_normal(N)
     train, test = np.split(rng.permutation(N), [N_TRAIN])
     return Split(X[train], y[train], X[test], y[test], f[test], NOISE_SD)
+
+
+def _draw(d: int, replicate: int, n_train: int, n_test: int) -> Split:
+    return draw_bgp(d, replicate).first(n_train, n_test)
+
+
+PROBLEMS = tuple(
+    Problem(
+        f"bgp{d}",
+        f"two GP surfaces parted by a plane, d = {d} (Park et al.)",
+        n_inputs=d,
+        draw=partial(_draw, d),
+        source="paper section 5.3",
+        jumps=True,
+    )
+    for d in (2, 3, 4)
+)
+PROTOCOLS = tuple(
+    Protocol(problem.name, n_train=N_TRAIN, n_test=N - N_TRAIN, n_replicates=20, source="Table 2")
+    for problem in PROBLEMS
+)

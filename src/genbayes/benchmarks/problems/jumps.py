@@ -5,12 +5,25 @@ Formula versions of the data of Flowers et al. (2026), which are not public: 101
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from genbayes.arrays import BoolArray, FloatArray
+from genbayes.benchmarks.problems.problem import Problem
 from genbayes.benchmarks.problems.split import Split
+from genbayes.benchmarks.protocol import Protocol
 
-__all__ = ["draw_phantom", "draw_star", "is_above_wave", "is_inside_star", "split_grid"]
+__all__ = [
+    "FLOWERS",
+    "PROBLEMS",
+    "PROTOCOLS",
+    "draw_phantom",
+    "draw_star",
+    "is_above_wave",
+    "is_inside_star",
+    "split_grid",
+]
 
 SIDE = 101
 TEST_SHARE = 0.1
@@ -87,3 +100,36 @@ def _grid() -> FloatArray:
     """The points of the grid, shape (10201, 2)."""
     side = np.linspace(0, 1, SIDE)
     return np.column_stack([np.repeat(side, SIDE), np.tile(side, SIDE)])
+
+
+# 90:10 splits of 10,201 runs; the paper's weights and epochs for data that jump
+FLOWERS = Protocol(
+    "phantom",
+    n_train=9_181,
+    n_test=1_020,
+    n_replicates=20,
+    source="Table 5",
+    paper_settings={"weights": "quantile-dominant", "n_epochs": 6_000},
+)
+STANDIN = "formula in place of the data of Flowers et al. (2026), which are not public"
+PROBLEMS = (
+    Problem(
+        "phantom",
+        "two levels parted by a sine wave",
+        n_inputs=2,
+        draw=lambda replicate, n_train, n_test: draw_phantom(replicate).first(n_train, n_test),
+        source="paper section 6.2",
+        standin=STANDIN,
+        jumps=True,
+    ),
+    Problem(
+        "star",
+        "two levels parted by a five-pointed star",
+        n_inputs=2,
+        draw=lambda replicate, n_train, n_test: draw_star(replicate).first(n_train, n_test),
+        source="paper section 6.2",
+        standin=STANDIN,
+        jumps=True,
+    ),
+)
+PROTOCOLS = (FLOWERS, replace(FLOWERS, problem="star"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from genbayes.arrays import FloatArray
 
@@ -20,6 +20,7 @@ class Split:
         y_test: Noisy test responses, shape (m,).
         f_test: Noise-free test responses, shape (m,), where the truth is known.
         noise_sd: Standard deviation of the noise, where it is known and constant.
+        note: What a reader of the scores should know of the data; empty for nothing.
     """
 
     X_train: FloatArray
@@ -28,3 +29,22 @@ class Split:
     y_test: FloatArray
     f_test: FloatArray | None = None
     noise_sd: float | None = None
+    note: str = ""
+
+    def first(self, n_train: int, n_test: int) -> Split:
+        """The first runs of either part; rows must be in random order, so that these are a random part.
+
+        Example:
+            >>> import numpy as np
+            >>> split = Split(np.zeros((9, 1)), np.arange(9.0), np.zeros((5, 1)), np.arange(5.0))
+            >>> split.first(3, 2).y_train
+            array([0., 1., 2.])
+        """
+        return replace(
+            self,
+            X_train=self.X_train[:n_train],
+            y_train=self.y_train[:n_train],
+            X_test=self.X_test[:n_test],
+            y_test=self.y_test[:n_test],
+            f_test=None if self.f_test is None else self.f_test[:n_test],
+        )

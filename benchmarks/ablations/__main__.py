@@ -1,0 +1,62 @@
+"""The paper's ablations, measured; records are kept, what is missing is run.
+
+python -m benchmarks.ablations run --records ablations.jsonl                    everything, 3 replicates; many hours
+python -m benchmarks.ablations run losses --problems phantom --replicates 0:5   some of it
+python -m benchmarks.ablations run --small                                      a minute, to see that everything works
+python -m benchmarks.ablations table --records ablations.jsonl                  the tables as Markdown
+python -m benchmarks.ablations table --into docs/ablations.md                   the same, put into a page
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.ablations.ablation import FULL, SMALL, Ablation
+from benchmarks.ablations.classifiers import CLASSIFIERS
+from benchmarks.ablations.ensembles import ENSEMBLES
+from benchmarks.ablations.losses import LOSSES
+from benchmarks.ablations.records import read_records, run_ablation
+from benchmarks.ablations.routing import ROUTING
+from benchmarks.ablations.tables import make_tables, put_into
+
+ABLATIONS: dict[str, Ablation] = {
+    "losses": LOSSES,
+    "ensembles": ENSEMBLES,
+    "classifiers": CLASSIFIERS,
+    "routing": ROUTING,
+}
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("ablations", nargs="*", choices=[[], *ABLATIONS], help="all unless named")
+    parser.add_argument("--records", type=Path, default=Path("ablations.jsonl"), help="file that records are added to")
+    parser.add_argument("--replicates", default="0:3", help="first:last, the last one excluded")
+    parser.add_argument("--problems", nargs="*", help="only these of an ablation's problems")
+    parser.add_argument("--small", action="store_true", help="few rows and epochs; kept apart from full records")
+    parser.add_argument("--into", type=Path, help="page between whose marks the tables are put")
+    given = parser.parse_args(words)
+    size = SMALL if given.small else FULL
+    chosen = {name: ABLATIONS[name] for name in given.ablations or ABLATIONS}
+    if given.what == "table":
+        show(make_tables(chosen, read_records(given.records), size.name), given.into)
+        return
+    first, last = (int(end) for end in given.replicates.split(":"))
+    for name, ablation in chosen.items():
+        wanted = [p for p in ablation.problems if given.problems is None or p in given.problems]
+        if wanted:
+            run_ablation(name, ablation, range(first, last), given.records, size, wanted)
+
+
+def show(tables: str, page: Path | None) -> None:
+    if page is None:
+        print(tables or "There are no records of this size yet.")
+    elif tables:
+        put_into(page, tables)
+
+
+if __name__ == "__main__":
+    main()

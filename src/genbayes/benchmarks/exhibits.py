@@ -1,0 +1,142 @@
+"""Exhibits: what the pictures of the report need of a fitted model, kept in its record, since the report never trains.
+
+The runner asks `kept_exhibit` after the first replicate of a few problems and keeps the answer in
+`Record.detail["exhibit"]`: bands along the one input (paper Figures 1 and 2), or a surface over two (Figure 3). A
+record of a sequential design keeps its learning curve in `Record.detail["curve"]`: {"n": [...], "rmse": [...]}
+or any other score by name (Figures 5 and 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from genbayes.arrays import FloatArray
+from genbayes.benchmarks.problems.split import Split
+from genbayes.benchmarks.record import Record
+
+__all__ = ["BANDS", "SURFACES", "curves_of", "exhibit_of", "exhibits_of", "kept_exhibit"]
+
+BANDS = ("jump1d", "motorcycle")  # problems of one input whose bands are kept
+SURFACES = ("bgp2",)  # problems of two inputs whose mean surface is kept
+LEVELS = (0.5, 0.9)
+N_POINTS = 241  # along one input; the jump of Figure 1 is then one part in 240 wide
+N_SIDE = 61  # of the grid of a surface
+N_DIGITS = 4  # significant ones that a picture can show
+
+
+def exhibit_of(problem_name: str, model: Any, split: Split) -> dict[str, Any] | None:
+    """What a picture needs of a model that was fitted to the first replicate of a problem.
+
+    Args:
+        problem_name: Name of the problem.
+        model: The fitted model.
+        split: The runs of the replicate.
+
+    Returns:
+        Numbers that JSON can hold; None where no picture wants any.
+
+    Example:
+        >>> exhibit_of("friedman", None, None) is None
+        True
+    """
+    if problem_name in BANDS:
+        return _bands(model, split)
+    return _surface(model, split) if problem_name in SURFACES else None
+
+
+def kept_exhibit(problem_name: str, model: Any, split: Split) -> dict[str, Any]:
+    """What a record's detail keeps of the exhibit: "exhibit", "exhibit_error" if there could be none, or nothing.
+
+    A picture is not worth a record: what goes wrong here is noted and costs no score.
+
+    Example:
+        >>> kept_exhibit("jump1d", None, Split(*(np.zeros((2, 1)), np.zeros(2)) * 2))
+        {'exhibit_error': "AttributeError: 'NoneType' object has no attribute 'predict_distribution'"}
+    """
+    try:
+        found = exhibit_of(problem_name, model, split)
+    except Exception as error:
+        return {"exhibit_error": f"{type(error).__name__}: {error}"}
+    return {} if found is None else {"exhibit": found}
+
+
+def exhibits_of(records: Iterable[Record], problem: str) -> dict[str, Mapping[str, Any]]:
+    """Exhibits of a problem by method, of the lowest replicate that has one."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for record in sorted(records, key=lambda record: -record.replicate):
+        if record.problem == problem and isinstance(record.detail.get("exhibit"), Mapping):
+            found[record.method] = record.detail["exhibit"]
+    return found
+
+
+def curves_of(records: Iterable[Record], problem: str, metric: str) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
+    """Learning curves of a problem by method, one (n, score) a replicate, sizes and scores of shape (j,) each."""
+    found: dict[str, list[tuple[FloatArray, FloatArray]]] = {}
+    for record in records:
+        curve = record.detail.get("curve")
+        if record.problem == problem and isinstance(curve, Mapping) and {"n", metric} <= set(curve):
+            n, score = (np.asarray(curve[name], dtype=np.float64) for name in ("n", metric))
+            found.setdefault(record.method, []).append((n, score))
+    return found
+
+
+def _bands(model: Any, split: Split) -> dict[str, Any]:
+    """Median and central intervals along the one input, with the runs."""
+    every = np.concatenate([split.X_train[:, 0], split.X_test[:, 0]])
+    x = np.linspace(every.min(), every.max(), N_POINTS)
+    law = model.predict_distribution(x[:, None])
+    bands = [[level, *(rounded(end) for end in law.interval(level))] for level in LEVELS]
+    return {
+        "kind": "bands",
+        "x": rounded(x, N_DIGITS + 1),
+        "median": rounded(law.median()),
+        "bands": bands,
+        "x_train": rounded(split.X_train[:, 0], N_DIGITS + 1),
+        "y_train": rounded(split.y_train),
+        "x_test": rounded(split.X_test[:, 0], N_DIGITS + 1),
+        "y_test": rounded(split.y_test),
+    }
+
+
+def _surface(model: Any, split: Split) -> dict[str, Any]:
+    """Mean and width of the 90% interval on a grid, with the truth at the test inputs and the jump line."""
+    low, high = split.X_train.min(axis=0), split.X_train.max(axis=0)
+    side = [np.linspace(low[j], high[j], N_SIDE) for j in range(2)]
+    first, second = np.meshgrid(*side, indexing="ij")
+    law = model.predict_distribution(np.column_stack([first.ravel(), second.ravel()]))
+    lower, upper = law.interval(0.9)
+    truth = split.y_test if split.f_test is None else split.f_test
+    return {
+        "kind": "surface",
+        "x1": rounded(side[0]),
+        "x2": rounded(side[1]),
+        "mean": rounded(law.mean(), 3),
+        "width": rounded(upper - lower, 3),
+        "X_test": [rounded(column) for column in split.X_test.T],
+        "f_test": rounded(truth),
+        "normal": find_plane(split),
+    }
+
+
+def find_plane(split: Split) -> list[float]:
+    """The vector a of {-1, +1}^2, up to its sign, whose line a'x = 0 parts the responses of BGP best."""
+    mean = [split.y_train[split.X_train @ a >= 0].mean() for a in ([1, 1], [1, -1])]
+    rest = [split.y_train[split.X_train @ a < 0].mean() for a in ([1, 1], [1, -1])]
+    gap = np.abs(np.subtract(mean, rest))
+    return [1.0, 1.0] if gap[0] >= gap[1] else [1.0, -1.0]
+
+
+def rounded(values: FloatArray | Sequence[float], digits: int = N_DIGITS) -> list[float]:
+    """Values with a few significant digits of the largest one, as a plain list.
+
+    Example:
+        >>> rounded(np.array([123.456, 0.0012345]))
+        [123.5, 0.0]
+    """
+    values = np.asarray(values, dtype=np.float64)
+    largest = float(np.abs(values).max(initial=0.0))
+    decimals = digits - 1 - int(np.floor(np.log10(largest))) if largest > 0 else 0
+    return [float(value) + 0.0 for value in np.round(values, decimals)]

@@ -1,0 +1,119 @@
+"""Tables of one problem: what the paper, R's packages and our records say; scaling; active learning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from genbayes.benchmarks.exhibits import curves_of
+from genbayes.benchmarks.labels import OURS, in_order, method_title, score_name, standin_of
+from genbayes.benchmarks.lines import paper_value
+from genbayes.benchmarks.paper_values import PAPER, REFERENCE, STANDS_FOR, SUMMARY, Published, SummaryRow, published
+from genbayes.benchmarks.summary import Contest, Estimate, Results, estimate
+from genbayes.benchmarks.table import MARK, NONE, Bold, Table, as_printed, contest_title, estimate_text
+
+__all__ = ["learning_table", "problem_table", "scaling_table"]
+
+SEQUENTIAL = "gbc-al"  # the paper's name for what has a learning curve
+STATIC = ("gp", "gbc", "auto")  # methods shown with runs that nobody chose
+
+
+def problem_table(results: Results, contest: Contest, metrics: Sequence[str]) -> Table:
+    """Everything about one problem: what the paper and R report, then our records, one row a method."""
+    shown = [m for m in metrics if any(results.scores(contest, method, m) for method in results.methods(contest))]
+    name = STANDS_FOR.get(contest.problem, contest.problem)
+    head = ("method", *(score_name(metric) for metric in shown), "seconds to fit", "peak MB", "replicates")
+    rows = []
+    for values, who in ((PAPER, "paper"), (REFERENCE, "reference")):
+        own = [v for v in values if v.problem == name and v.metric in metrics and _is_due(v, contest, results)]
+        for method in dict.fromkeys(value.method for value in own):
+            rows.append(_published_row([v for v in own if v.method == method], shown, who))
+    rows += [_method_row(results, contest, method, shown) for method in in_order(results.methods(contest))]
+    run = next(iter(results.runs(contest, results.methods(contest)[0]).values()))
+    inputs = "1 input" if run.n_inputs == 1 else f"{run.n_inputs} inputs"
+    title = f"{contest_title(contest)}: {contest.n_train:,} runs of {inputs}, scored on {run.n_test:,}"
+    standin = standin_of(contest.problem)
+    return Table(title, head, rows, [f"{MARK} {standin}"] if standin else [])
+
+
+def scaling_table(results: Results, contests: Sequence[Contest]) -> Table:
+    """Seconds and RMSE to the truth over the number of runs, the paper's and ours."""
+    methods = in_order({method for contest in contests for method in results.methods(contest)})
+    told = [method for method in ("gp", "gbc-paper") if any(paper_value(c, method, "rmse_f", "") for c in contests)]
+    head = ["n", *(f"paper: {method_title(m)}" for m in told), *(method_title(m) for m in methods)]
+    rows = []
+    for contest in contests:
+        theirs = [_pair(*(paper_value(contest, m, metric, "") for metric in ("seconds", "rmse_f"))) for m in told]
+        ours = [_pair(*(results.estimate(contest, m, metric) for metric in ("seconds", "rmse_f"))) for m in methods]
+        rows.append([f"{contest.n_train:,}", *theirs, *ours])
+    note = (
+        "Seconds to fit / RMSE to the noise-free function. The paper's times are on a GPU (GBC) and on 16 cores (GP)."
+    )
+    return Table("Scaling: Friedman's function", head, rows, [note])
+
+
+def learning_table(results: Results) -> Table | None:
+    """The paper's Table 6 with ours: runs chosen one by one where there are records, and as many that nobody chose."""
+    rows = [_learning_row(results, row) for row in SUMMARY if row.method == SEQUENTIAL]
+    known = [row for row in rows if row is not None]
+    if not known:
+        return None
+    head = ("problem", "n", "score", "paper: DGP+ALC", "paper: GBC-AL", "ours, chosen runs")
+    notes = [
+        "Ours in the last columns learn from as many runs as the paper's designs ended with, but drawn at random or by "
+        "Latin hypercube; where no sequential design has been run yet, its column is empty.",
+    ]
+    named = [f"{method_title(method)}, runs not chosen" for method in STATIC]
+    return Table("Active learning", [*head, *named], known, notes)
+
+
+def _learning_row(results: Results, row: SummaryRow) -> list[str] | None:
+    contest = Contest(row.problem, row.n_train)
+    static = [results.estimate(contest, method, row.metric) for method in STATIC]
+    chosen = _best_curve(results, row)
+    if chosen is None and not any(static):
+        return None
+    theirs = [published(row.problem, method, row.metric, row.n_train) for method in (row.rival, row.method)]
+    cells = [as_printed(value) for value in theirs] + [NONE if chosen is None else chosen]
+    cells += [estimate_text(each) for each in static]
+    return [contest_title(contest), f"{row.n_train:,}", score_name(row.metric), *cells]
+
+
+def _best_curve(results: Results, row: SummaryRow) -> str | None:
+    """The lowest mean at this size among the sequential designs, with its name."""
+    found: dict[str, Estimate] = {}
+    for method, curves in curves_of(results.records, row.problem, row.metric).items():
+        at_size = [float(score[n == row.n_train][0]) for n, score in curves if (n == row.n_train).any()]
+        if at_size:
+            found[method] = estimate(at_size)
+    if not found:
+        return None
+    best = min(found, key=lambda method: found[method].mean)
+    return f"{estimate_text(found[best])}, {method_title(best)}"
+
+
+def _is_due(value: Published, contest: Contest, results: Results) -> bool:
+    return value.n_train == contest.n_train or value == paper_value(
+        contest, value.method, value.metric, results.protocol
+    )
+
+
+def _published_row(values: Sequence[Published], metrics: Sequence[str], who: str) -> list[str]:
+    by_metric = {value.metric: value for value in values}
+    cells = [as_printed(by_metric[m]) if m in by_metric else NONE for m in metrics]
+    count = values[0].n_replicates
+    name = f"{who if who == 'reference' else f'paper, {values[0].source}'}: {values[0].name}"
+    return [name, *cells, NONE, NONE, NONE if count is None else str(count)]
+
+
+def _method_row(results: Results, contest: Contest, method: str, metrics: Sequence[str]) -> list[str]:
+    cells = [estimate_text(results.estimate(contest, method, metric), metric) for metric in metrics]
+    costs = [results.estimate(contest, method, metric) for metric in ("seconds", "memory")]
+    name = Bold(method_title(method)) if method in OURS else method_title(method)
+    told = [NONE if cost is None else f"{cost.mean:,.3g}" for cost in costs]
+    return [name, *cells, *told, str(len(results.runs(contest, method)))]
+
+
+def _pair(seconds: Published | Estimate | None, error: Published | Estimate | None) -> str:
+    if seconds is None and error is None:
+        return NONE
+    return " / ".join("?" if each is None else f"{each.mean:.3g}" for each in (seconds, error))

@@ -1,0 +1,272 @@
+"""Record: what one method did on one replicate of one problem, and the folder that such records are kept in.
+
+While a benchmark runs, each record is a small JSON file of its own below `records/`, written atomically; `pack` gathers
+them into one file of JSON lines a problem. Readers need not care which.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from genbayes.errors import GenBayesWarning, InvalidInput, UnwritableFile
+from genbayes.writing import write_atomically
+
+__all__ = [
+    "FORMAT",
+    "Key",
+    "OtherFormat",
+    "Record",
+    "UnreadRecord",
+    "find_records",
+    "jsonable",
+    "merge_results",
+    "open_results",
+    "pack_records",
+    "read_records",
+    "record_path",
+    "write_record",
+]
+
+FORMAT = 1
+LOOSE = "records"  # folder of the records that are not packed yet
+LONG_AGO = 3_600.0  # seconds: no file takes that long to write
+
+Key = tuple[str, str, str, int, int]  # problem, protocol, method, n_train, replicate
+
+
+class UnreadRecord(GenBayesWarning):
+    """A file of a results folder was left out, since it holds no record of this version."""
+
+
+class OtherFormat(InvalidInput):
+    """A record was written by another version of this library."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """Scores and costs of one method on one replicate.
+
+    Attributes:
+        problem: Name in `PROBLEMS`.
+        protocol: "paper" or "quick".
+        method: Name in `METHODS`.
+        replicate: Number of the replicate, from 0.
+        seed: Seed of the method.
+        n_train: Runs learnt from.
+        n_test: Runs scored on.
+        n_inputs: Inputs of a run.
+        scores: "crps", "rmse", "coverage" and "width" of 90% intervals, and where they make sense "rmspe", "rmse_f"
+            (against the noise-free response), "crps_f" and "coverage_f" (scored on it) and "ratio" (CRPS over that of
+            the true law).
+        fit_seconds: Time to fit.
+        predict_seconds: Time to predict and score.
+        peak_memory_mb: Highest memory of the process during the job, in MB.
+        settings: Parameters of the model, and n_threads.
+        versions: Versions of what computed it.
+        detail: What the method tells of itself; may be empty.
+        error: What went wrong; scores are then empty.
+        finished: Time, ISO 8601, UTC.
+        format: Version of this table.
+    """
+
+    problem: str
+    protocol: str
+    method: str
+    replicate: int
+    seed: int
+    n_train: int
+    n_test: int
+    n_inputs: int
+    scores: Mapping[str, float]
+    fit_seconds: float
+    predict_seconds: float
+    peak_memory_mb: float
+    settings: Mapping[str, Any]
+    versions: Mapping[str, str]
+    detail: Mapping[str, Any]
+    error: str | None
+    finished: str
+    format: int = FORMAT
+
+    @property
+    def key(self) -> Key:
+        """What tells records apart: problem, protocol, method, n_train and replicate."""
+        return self.problem, self.protocol, self.method, self.n_train, self.replicate
+
+    def to_json(self) -> str:
+        """One line of JSON; what JSON cannot say (NaN, infinity) becomes null."""
+        return json.dumps(jsonable({f.name: getattr(self, f.name) for f in fields(self)}), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Record:
+        """The record that `to_json` wrote; `InvalidInput` says what is wrong with any other text."""
+        try:
+            given = json.loads(text)
+        except ValueError as error:
+            raise InvalidInput("a record must be a JSON object, got a damaged or half-written one") from error
+        names = {f.name for f in fields(cls)}
+        if not isinstance(given, dict) or "format" not in given:
+            raise InvalidInput("a record must be a JSON object with the field 'format', got something else")
+        if given["format"] != FORMAT:
+            raise OtherFormat(
+                f"a record must be of format {FORMAT}, got format {given['format']!r}; "
+                "use the version of genbayes that wrote it, or another folder"
+            )
+        missing = sorted(names - set(given))
+        if missing:
+            raise InvalidInput(f"a record must have all fields, got none named {missing[0]!r}")
+        _check_types(given)
+        return cls(**{name: given[name] for name in names})
+
+
+def _check_types(given: dict[str, Any]) -> None:
+    """Refuse fields of another kind than the table says, so that readers may trust them."""
+    kinds: dict[str, tuple[type, ...]] = dict.fromkeys(("problem", "protocol", "method", "finished"), (str,))
+    kinds |= dict.fromkeys(("replicate", "seed", "n_train", "n_test", "n_inputs"), (int,))
+    kinds |= dict.fromkeys(("fit_seconds", "predict_seconds", "peak_memory_mb"), (int, float))
+    kinds |= dict.fromkeys(("scores", "settings", "versions", "detail"), (dict,))
+    for name, kind in kinds.items():
+        if not isinstance(given[name], kind) or isinstance(given[name], bool):
+            raise InvalidInput(f"{name} of a record must be {kind[0].__name__}, got {given[name]!r}")
+    if not isinstance(given["error"], str | None):
+        raise InvalidInput(f"error of a record must be text or null, got {given['error']!r}")
+    values = given["scores"].values()
+    if not all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
+        raise InvalidInput(f"scores of a record must be numbers, got {given['scores']!r}")
+    given["scores"] = {name: float(value) for name, value in given["scores"].items() if value is not None}
+
+
+def jsonable(value: Any) -> Any:
+    """The value as JSON can hold it: numbers of NumPy become plain, NaN becomes null, other objects their repr.
+
+    Example:
+        >>> jsonable({"tau": (0.05, float("nan")), "kind": None})
+        {'tau': [0.05, None], 'kind': None}
+    """
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): jsonable(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [jsonable(part) for part in value]
+    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+        return jsonable(value.tolist())
+    return repr(value)
+
+
+def record_path(folder: Path, key: Key) -> Path:
+    """Where the loose record of `key` lies.
+
+    Example:
+        >>> record_path(Path("results"), ("bgp2", "paper", "gp", 1600, 3)).as_posix()
+        'results/records/bgp2/paper-gp-n1600-r3.json'
+    """
+    problem, protocol, method, n_train, replicate = key
+    return folder / LOOSE / problem / f"{protocol}-{method}-n{n_train}-r{replicate}.json"
+
+
+def write_record(folder: Path, record: Record) -> Path:
+    """Write one record, whole or not at all, and return its file."""
+    path = record_path(Path(folder), record.key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_atomically(path, (record.to_json() + "\n").encode())
+
+
+def read_records(folder: Path) -> list[Record]:
+    """All records of a results folder, loose and packed, in the order of their keys.
+
+    Where two have the same key, the one that finished later counts. A half-written or foreign one is left out with a
+    warning of class `UnreadRecord`.
+
+    Example:
+        >>> read_records(Path("no-such-folder"))
+        []
+    """
+    records, complaints = find_records(folder)
+    for sentence in complaints:
+        warnings.warn(sentence, UnreadRecord, stacklevel=2)
+    return records
+
+
+def open_results(folder: Path) -> tuple[list[Record], list[str]]:
+    """Like `find_records`, for a folder to add records to: it is made if absent, and refused if another version's.
+
+    What a killed writer left behind long ago is removed.
+    """
+    folder = Path(folder)
+    try:
+        (folder / LOOSE).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnwritableFile(
+            f"results must be a folder that can be written, got {str(folder)!r}; {error.strerror}"
+        ) from error
+    for part in (folder / LOOSE).glob("*/.*.part"):
+        with suppress(OSError):
+            if time.time() - part.stat().st_mtime > LONG_AGO:
+                part.unlink()
+    return find_records(folder, strict=True)
+
+
+def find_records(folder: Path, *, strict: bool = False) -> tuple[list[Record], list[str]]:
+    """The records of a folder and a sentence for each file or line that is none; `strict` refuses other versions."""
+    newest: dict[Key, Record] = {}
+    complaints = []
+    for place, text in _texts(Path(folder)):
+        try:
+            record = Record.from_json(text)
+        except InvalidInput as error:
+            if strict and isinstance(error, OtherFormat):
+                raise OtherFormat(f"{place}: {error}") from error
+            complaints.append(f"{place} was left out: {error}")
+            continue
+        if record.key not in newest or newest[record.key].finished <= record.finished:
+            newest[record.key] = record
+    return sorted(newest.values(), key=lambda record: record.key), complaints
+
+
+def _texts(folder: Path) -> Iterator[tuple[str, str]]:
+    """Each text that should be a record, with the place where it stands."""
+    for path in sorted(folder.glob("*.jsonl")):
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
+            if line.strip():
+                yield f"line {number} of {path}", line
+    for path in sorted((folder / LOOSE).glob("*/*.json")):
+        yield str(path), path.read_text(errors="replace")
+
+
+def merge_results(source: Path, target: Path) -> tuple[list[Record], list[str]]:
+    """Records of the source, and those of the target on the same problems; of two with one key, the later one."""
+    if not Path(source).is_dir():
+        raise InvalidInput(f"results must be a folder of records, got {str(source)!r}; genbayes bench run makes one")
+    records, complaints = find_records(source, strict=True)
+    if not records:
+        raise InvalidInput(f"results must hold records, got none in {str(source)!r}; genbayes bench run makes some")
+    problems = {record.problem for record in records}
+    older = [] if Path(source) == Path(target) else find_records(target, strict=True)[0]
+    newest = {record.key: record for record in older if record.problem in problems}
+    for record in records:
+        if record.key not in newest or newest[record.key].finished <= record.finished:
+            newest[record.key] = record
+    return list(newest.values()), complaints
+
+
+def pack_records(records: Iterable[Record], folder: Path) -> list[Path]:
+    """Write records as one file of JSON lines a problem, in the order of their keys, and return the files."""
+    by_problem: dict[str, list[Record]] = {}
+    for record in sorted(records, key=lambda record: record.key):
+        by_problem.setdefault(record.problem, []).append(record)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return [
+        write_atomically(Path(folder) / f"{name}.jsonl", "".join(r.to_json() + "\n" for r in own).encode())
+        for name, own in by_problem.items()
+    ]

@@ -1,0 +1,1 @@
+"""Sequential design against random runs and against the deep GP, with learning curves."""

@@ -1,0 +1,41 @@
+"""Sequential design on the paper's problems or their stand-ins; records are kept, what is missing is run.
+
+python -m benchmarks.design run exp2d rocket --records design.jsonl               ours and random runs, all replicates
+python -m benchmarks.design run grace --replicates 0:3 --methods auto,deep-gp     some of them, other methods
+python -m benchmarks.design table --records design.jsonl                          errors, paired differences, runs saved
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from benchmarks.design.methods import METHODS
+from benchmarks.design.problems import PROBLEMS
+from benchmarks.design.records import read_records, run_replicate
+from benchmarks.design.tables import print_table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("problems", nargs="*", choices=[[], *PROBLEMS], help="all unless named")
+    parser.add_argument("--records", default="design.jsonl", help="file that records are added to")
+    parser.add_argument("--replicates", default="0:10", help="first:last, the last one excluded")
+    parser.add_argument("--methods", default="auto,random", help=f"of {', '.join(METHODS)}")
+    given = parser.parse_args()
+    if given.what == "table":
+        print_table(read_records(given.records))
+        return
+    first, last = map(int, given.replicates.split(":"))
+    for replicate in range(first, last):  # one replicate of everything before the second
+        for name in given.problems or PROBLEMS:
+            problem = PROBLEMS[name]
+            if problem.absent is not None:
+                print(f"{name} is skipped: {problem.absent}")
+                continue
+            for method in given.methods.split(","):
+                run_replicate(name, problem, method, replicate, given.records)
+
+
+if __name__ == "__main__":
+    main()

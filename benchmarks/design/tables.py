@@ -1,0 +1,84 @@
+"""From records to the table: errors at the checkpoints that targets speak of, paired differences, runs saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.design.problems import PROBLEMS
+
+__all__ = ["print_table"]
+
+TARGETS = {"exp2d": ((100, 0.075),), "grace": ((200, 1.80), (500, 1.05))}
+
+Curves = dict[int, dict[int, float]]  # replicate to number of runs to error
+
+
+def print_table(records: Sequence[dict[str, Any]]) -> None:
+    """Print the lines of every problem that has records."""
+    for name, problem in PROBLEMS.items():
+        mine = [r for r in records if r["problem"] == name]
+        if not mine:
+            continue
+        curves = {method: curves_of(mine, method) for method in dict.fromkeys(r["method"] for r in mine)}
+        print(f"\n{name}, {problem.metric} (replicates in parentheses)")
+        for method, found in curves.items():
+            seconds = np.mean([r["seconds"] for r in mine if r["method"] == method])
+            ns = sorted({n for curve in found.values() for n in curve})
+            told = "  ".join(f"{n}: {tell([c[n] for c in found.values() if n in c])}" for n in ns)
+            print(f"  {method:11} ({len(found)}, {seconds:.0f} s)  {told}")
+        if "auto" in curves:
+            print_verdicts(name, curves)
+
+
+def print_verdicts(name: str, curves: dict[str, Curves]) -> None:
+    """Targets, paired differences against the others, and how many random runs buy the same."""
+    ours, n = curves["auto"], PROBLEMS[name].n
+    for at, limit in TARGETS.get(name, ()):
+        values = [curve[at] for curve in ours.values()]
+        print(
+            f"  target at n = {at}: {tell(values)} against at most {limit}: {'met' if np.mean(values) <= limit else 'NOT MET'}"
+        )
+    for method, found in curves.items():
+        shared = sorted({k for c in found.values() for k in c} & {k for c in ours.values() for k in c})
+        if method == "auto" or not shared:
+            continue
+        at = min(shared[-1], n)
+        gaps = [found[r][at] - ours[r][at] for r in sorted(set(found) & set(ours)) if at in found[r] and at in ours[r]]
+        if len(gaps) > 1:
+            error = np.std(gaps, ddof=1) / np.sqrt(len(gaps))
+            print(
+                f"  auto is lower than {method} at n = {at} by {np.mean(gaps):.4g}, {np.mean(gaps) / error:.1f} paired SE"
+            )
+    if "random" in curves:
+        print(f"  random runs that buy what auto has at n = {n}: {equivalent(curves['random'], ours, n)}")
+
+
+def equivalent(random: Curves, ours: Curves, n: int) -> str:
+    """Where the mean curve of random design reaches our mean error, by interpolation on logarithmic axes."""
+    both = sorted(set(random) & set(ours))
+    if not both or any(n not in ours[r] for r in both):
+        return "not known yet"
+    goal = np.mean([ours[r][n] for r in both])
+    ns = np.array(sorted(set.intersection(*(set(random[r]) for r in both))))
+    error = np.array([np.mean([random[r][k] for r in both]) for k in ns])
+    reached = np.flatnonzero(error <= goal)
+    if not len(reached):
+        return f"more than {ns[-1]}"
+    i = reached[0]
+    if i == 0:
+        return f"at most {ns[0]}"
+    share = np.log(error[i - 1] / goal) / np.log(error[i - 1] / error[i])
+    return f"{ns[i - 1] * (ns[i] / ns[i - 1]) ** share:.0f}"
+
+
+def curves_of(records: Sequence[dict[str, Any]], method: str) -> Curves:
+    return {r["replicate"]: dict(zip(r["n"], r["error"], strict=True)) for r in records if r["method"] == method}
+
+
+def tell(values: Sequence[float]) -> str:
+    if len(values) < 2:
+        return f"{values[0]:.4g}"
+    return f"{np.mean(values):.4g} +- {np.std(values, ddof=1) / np.sqrt(len(values)):.2g}"

@@ -1,0 +1,361 @@
+"""`genbayes design`: a campaign from the shell: create, add, ask, tell, fail, status, export."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genbayes.cli.console import print_facts, print_json, print_next, print_table, shows_progress
+from genbayes.cli.options import AsJson, Seed, shell_word
+from genbayes.cli.paths import check_paths
+from genbayes.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from genbayes.design import Campaign, Status, Trial
+    from genbayes.design.learning import LearningCurve
+    from genbayes.design.trial import Record
+
+__all__ = ["NameArgument", "UrlArgument", "app"]
+
+app = typer.Typer(
+    help="Choose the next runs of a simulator, and lose none.",
+    epilog="Begin with: genbayes design create sqlite:///rocket.db rocket --input mach=0.2:6",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+UrlArgument = Annotated[
+    str, typer.Argument(metavar="URL", help="Database: sqlite:///file.db or postgresql://user@host/database.")
+]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")]
+NumberArgument = Annotated[int, typer.Argument(metavar="TRIAL", help="Number of the trial.")]
+Lease = Annotated[int | None, typer.Option(metavar="TOKEN", help="The lease that ask gave.")]
+FIRST_LINE = 90  # characters of why a run failed
+
+
+@app.callback(invoke_without_command=True)
+def options(context: typer.Context) -> None:
+    """Answer what needs no command."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def create(
+    url: UrlArgument,
+    name: NameArgument,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--input", metavar="NAME=...", help="mach=0.2:6, n=1:8:int, rate=1e-3:1:log or gas=He,O2; repeat."
+        ),
+    ] = None,
+    space: Annotated[Path | None, typer.Option(metavar="FILE", help="The inputs in a JSON or TOML file.")] = None,
+    n_initial: Annotated[int | None, typer.Option(min=0, metavar="N", help="Initial trials; ten an input.")] = None,
+    initial: Annotated[str, typer.Option(metavar="latin|sobol", help="How they are spread.")] = "latin",
+    lease_seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long an ask holds.")] = 86_400.0,
+    budget: Annotated[int | None, typer.Option(min=1, metavar="N", help="Trials in all; no end unless given.")] = None,
+    proposer: Annotated[
+        str | None, typer.Option(metavar="random|model", help="Who proposes after the initial ones.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Begin a campaign with an initial design.
+
+    Example: genbayes design create sqlite:///rocket.db rocket --input mach=0.2:6 --input alpha=-5:30
+    """
+    from genbayes.design import Campaign
+    from genbayes.design.spaces import parse_space, read_space
+
+    if bool(inputs) == (space is not None):
+        raise InvalidInput("inputs must be given by --input or by --space, got " + ("both" if inputs else "neither"))
+    box = read_space(space) if space is not None else parse_space(inputs or [])
+    settings: dict[str, Any] = {"n_initial": n_initial, "initial": initial, "lease_seconds": lease_seconds}
+    settings |= {"budget": budget, "random_state": seed} | ({"proposer": proposer} if proposer else {})
+    campaign = Campaign.create(url, name, box, **settings)
+    if as_json:
+        print_json({"url": campaign.url, "space": box.to_json(), **campaign.status().to_dict()})
+        return
+    spread = {"latin": "a Latin hypercube", "sobol": "a Sobol sequence"}[initial]
+    facts = {"inputs": ", ".join(box.names), "initial trials": f"{campaign.settings.n_initial}, {spread}"}
+    print_facts(f"Campaign {name} in {campaign.url}", facts | {"budget": str(budget or "no end")})
+    where = f"{shell_word(url)} {shell_word(name)}"
+    words = " ".join(f"{{{each}}}" for each in box.names)
+    print_next(f"genbayes design ask {where}", f"genbayes worker {where} -- ./simulate.sh {words}")
+
+
+@app.command()
+def add(
+    url: UrlArgument,
+    name: NameArgument,
+    points: Annotated[Path, typer.Argument(metavar="POINTS", help="Table with a column an input: CSV or Parquet.")],
+    as_json: AsJson = False,
+) -> None:
+    """Add trials at inputs of your own; they are handed out before any that are proposed.
+
+    Example: genbayes design add sqlite:///rocket.db rocket points.csv
+    """
+    from genbayes.data import read_table, select_inputs
+
+    campaign = _open(url, name)
+    table = select_inputs(read_table(points), campaign.space.names)
+    numbers = campaign.add(table)
+    if as_json:
+        print_json({"trials": numbers})
+    else:
+        print(f"Added {len(numbers)} trials, {numbers[0]} to {numbers[-1]}")
+
+
+@app.command()
+def ask(
+    url: UrlArgument,
+    name: NameArgument,
+    n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many trials.")] = 1,
+    worker: Annotated[str | None, typer.Option(metavar="NAME", help="Who asks; host and process unless given.")] = None,
+    lease_seconds: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="How long they are yours; the campaign's unless given.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take the next trials to run; tell what they gave with `tell`.
+
+    Example: genbayes design ask sqlite:///rocket.db rocket -n 3 --json
+    """
+    campaign = _open(url, name)
+    trials = campaign.ask(n, worker=worker, lease_seconds=lease_seconds)
+    if as_json:
+        print_json({"trials": [trial.to_dict() for trial in trials]})
+        return
+    columns = ["trial", *campaign.space.names, "lease"]
+    print_table("", columns, [_trial_row(trial) for trial in trials])
+    first = trials[0]
+    print_next(
+        f"genbayes design tell {shell_word(url)} {shell_word(name)} {first.number} --y VALUE --lease {first.lease}"
+    )
+
+
+@app.command()
+def tell(
+    url: UrlArgument,
+    name: NameArgument,
+    number: NumberArgument,
+    y: Annotated[str, typer.Option(metavar="VALUE", help="What the run gave.")],
+    lease: Lease = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record what a run gave.
+
+    Example: genbayes design tell sqlite:///rocket.db rocket 17 --y 0.013 --lease 42
+    """
+    from genbayes.design.response import as_response, read_number
+
+    campaign, value = _open(url, name), read_number(y)
+    trial = _trial(number, lease)
+    try:
+        as_response(value)
+    except InvalidInput as error:
+        outcome = campaign.fail(trial, str(error))
+        fate = "was recorded as failed" if outcome in ("failed", "again") else "is as it was"
+        raise InvalidInput(f"{error}; trial {number} {fate}") from error
+    _show_outcome(number, campaign.tell(trial, value), as_json)
+
+
+@app.command()
+def fail(
+    url: UrlArgument,
+    name: NameArgument,
+    number: NumberArgument,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why it gave nothing.")] = "no reason given",
+    lease: Lease = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record that a run gave nothing.
+
+    Example: genbayes design fail sqlite:///rocket.db rocket 17 --reason diverged --lease 42
+    """
+    _show_outcome(number, _open(url, name).fail(_trial(number, lease), reason), as_json)
+
+
+@app.command()
+def status(
+    url: UrlArgument,
+    name: NameArgument,
+    curve: Annotated[
+        bool, typer.Option("--curve", help="Also what the runs have bought, by cross-validation.")
+    ] = False,
+    report: Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page with pictures.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show where a campaign stands.
+
+    Example: genbayes design status sqlite:///rocket.db rocket --report rocket.html
+    """
+    check_paths([], {"--report": report})
+    campaign = _open(url, name)
+    told = campaign.status()
+    learnt = campaign.learning_curve(verbose=shows_progress()) if curve or report is not None else None
+    if report is not None and learnt is not None:
+        _write_page(report, campaign, told, learnt)
+    if as_json:
+        print_json(
+            {"url": campaign.url, **told.to_dict()}
+            | {"report": report and str(report), "learning_curve": learnt and learnt.to_dict()}
+        )
+        return
+    print_facts(f"Campaign {name} in {campaign.url}", _facts(told))
+    if learnt is not None and len(learnt.n):
+        rows = [(f"{n:.0f}", f"{c:.4g}", f"{e:.2g}") for n, c, e in zip(*_columns(learnt), strict=True)]
+        print_table("CRPS of unseen runs", ["runs", "CRPS", "± SE"], rows, note=_worth(learnt))
+    if report is not None:
+        print_next(f"Open {report} in a browser")
+
+
+@app.command()
+def export(
+    url: UrlArgument,
+    name: NameArgument,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="TABLE", help="CSV or Parquet file to write.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every trial, with state, worker and times.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the runs as a table: inputs and y of those that are done, ready for `genbayes fit`.
+
+    Example: genbayes design export sqlite:///rocket.db rocket -o runs.csv
+    """
+    from genbayes.data import check_table_path, write_table
+
+    if output is not None:
+        check_table_path(output)
+    campaign = _open(url, name)
+    frame = campaign.to_frame()
+    if not everything:
+        frame = frame[frame["state"] == "done"][[*campaign.space.names, "y"]]
+    if output is not None:
+        write_table(frame, output)
+    if as_json:
+        rows = None if output is not None else frame.astype(object).where(frame.notna(), None).to_dict("list")
+        print_json({"rows": len(frame), "table": output and str(output), "columns": rows and _plain(rows)})
+    elif output is None:
+        frame.to_csv(sys.stdout, index=False)
+    else:
+        print_facts(f"Wrote {len(frame):,} rows", {"table": str(output), "columns": ", ".join(frame.columns)})
+
+
+def _open(url: str, name: str) -> Campaign:
+    from genbayes.design import Campaign
+
+    return Campaign.open(url, name)
+
+
+def _trial(number: int, lease: int | None) -> Trial | int:
+    from genbayes.design import Trial
+
+    return number if lease is None else Trial(number, {}, lease)
+
+
+def _trial_row(trial: Trial) -> list[str]:
+    inputs = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in trial.x.values()]
+    return [str(trial.number), *inputs, str(trial.lease)]
+
+
+def _show_outcome(number: int, outcome: str, as_json: bool) -> None:
+    words = {
+        "counted": "its result counts",
+        "repeat": "it had a result; this one is kept as a repeat",
+        "again": "nothing new",
+        "failed": "recorded as failed",
+        "late": "it is done or another's by now; nothing changes",
+    }
+    if as_json:
+        print_json({"trial": number, "outcome": outcome})
+    else:
+        print(f"Trial {number}: {words[outcome]}")
+
+
+def _facts(told: Status) -> dict[str, str]:
+    facts = {"done": str(told.n_done), "running": str(told.n_running), "failed": str(told.n_failed)}
+    facts |= {"open": f"{told.n_open}, of which {told.n_lapsed} lapsed" if told.n_lapsed else str(told.n_open)}
+    facts |= {"lapsed leases": str(told.n_lapses), "repeats": str(told.n_repeats)}
+    facts |= {"budget": f"{told.budget} trials" if told.budget else "no end"}
+    facts |= {"workers": ", ".join(f"{each} ({n})" for each, n in told.workers.items()) or "none"}
+    return facts | {f"trial {number} failed": _first_line(reason) for number, reason in told.failures}
+
+
+def _first_line(reason: str) -> str:
+    line = " ".join(reason.split())
+    return line if len(line) <= FIRST_LINE else line[:FIRST_LINE] + "..."
+
+
+def _columns(learnt: LearningCurve) -> tuple[list[float], list[float], list[float]]:
+    return learnt.n.tolist(), learnt.crps.tolist(), learnt.standard_error.tolist()
+
+
+def _worth(learnt: LearningCurve) -> str:
+    n_more = max(1, round(learnt.n[-1] / 10))
+    return (
+        f"If it goes on like this, the next {n_more} runs lower the CRPS by about {learnt.expected_gain(n_more):.0%}."
+    )
+
+
+def _plain(columns: dict[Any, list[Any]]) -> dict[str, list[Any]]:
+    """Times as text, which JSON can say."""
+    return {str(name): [str(v) if hasattr(v, "isoformat") else v for v in values] for name, values in columns.items()}
+
+
+def _write_page(path: Path, campaign: Campaign, told: Status, learnt: LearningCurve) -> None:
+    from datetime import UTC, datetime
+
+    from genbayes.plotting.svg import default_settings
+    from genbayes.reports.page import Tile, card, page, table, tiles
+    from genbayes.writing import write_atomically
+
+    numbers = [
+        Tile("Done", str(told.n_done), f"of {told.budget}" if told.budget else "no end set"),
+        Tile("Running", str(told.n_running), f"{told.n_open} wait"),
+        Tile("Failed", str(told.n_failed), "gave nothing", attention=told.n_failed > 0),
+        Tile("Lapsed", str(told.n_lapses), f"{told.n_lapsed} to be offered again"),
+    ]
+    with default_settings():
+        figures = _figures(campaign, learnt)
+    facts = card("Where it stands", table(_facts(told).items()))
+    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
+    subtitle = f"A campaign over {', '.join(campaign.space.names)}, kept in {campaign.url}."
+    write_atomically(path, page(told.name, subtitle, [tiles(numbers), *figures, facts], footer).encode())
+
+
+def _figures(campaign: Campaign, learnt: LearningCurve) -> list[Any]:
+    from genbayes.design.pictures import draw_curve, draw_order, draw_places
+    from genbayes.reports.page import columns, figure
+
+    records: Sequence[Record] = campaign.records()
+    order = figure(
+        "Responses in order",
+        [_svg(draw_order(records), "order")],
+        "A dot is a run, a cross a failed one; all are numbered in the order in which they were planned.",
+    )
+    places = figure(
+        "Where the runs went",
+        [_svg(ax, f"places-{i}") for i, (_, ax) in enumerate(draw_places(records, campaign.space))],
+        "Grey dots are the initial design, blue ones came later, orange crosses failed.",
+    )
+    if not len(learnt.n):
+        return [order, places]
+    told = (
+        "Each dot is the CRPS of a Gaussian process on runs it had not seen, cross-validated on the first runs, with "
+        f"one standard error. Lower is better, a flat end means that further runs buy little. {_worth(learnt)} "
+        "Runs that were chosen where the response is difficult are scored there."
+    )
+    return [columns(figure("Learning curve", [_svg(draw_curve(learnt), "curve")], told), order), places]
+
+
+def _svg(ax: Any, name: str) -> Any:
+    from genbayes.plotting import to_svg
+    from genbayes.reports.page import Html
+
+    return Html(to_svg(ax.figure, name, name))

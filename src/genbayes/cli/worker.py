@@ -1,0 +1,73 @@
+"""`genbayes worker`: run any program for trial after trial of a campaign, until the budget is spent."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from genbayes.cli.console import print_facts, print_json, print_news
+from genbayes.cli.design import NameArgument, UrlArgument
+from genbayes.cli.options import AsJson
+
+__all__ = ["worker"]
+
+
+def worker(
+    url: UrlArgument,
+    name: NameArgument,
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="-- COMMAND...", help="Program and arguments; {mach} is an input.")
+    ] = None,
+    budget: Annotated[int | None, typer.Option(min=1, metavar="N", help="Trials in all; the campaign's.")] = None,
+    seconds: Annotated[float | None, typer.Option(min=0, metavar="S", help="Time to begin runs in.")] = None,
+    timeout: Annotated[float | None, typer.Option(min=0, metavar="S", help="Time one run may take.")] = None,
+    retries: Annotated[int, typer.Option(min=0, metavar="N", help="How often a failed run is tried again.")] = 0,
+    key: Annotated[str, typer.Option(metavar="NAME", help="The response in a JSON line.")] = "y",
+    file: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Read the response from this file; {number} is the trial.")
+    ] = None,
+    lease_seconds: Annotated[
+        float | None, typer.Option(metavar="S", help="Lease, renewed while the program runs; a minute.")
+    ] = None,
+    called: Annotated[str | None, typer.Option("--name", metavar="NAME", help="What to call this worker.")] = None,
+    wait: Annotated[bool, typer.Option(help="Stay while other workers have trials out, which may come back.")] = True,
+    failures_in_row: Annotated[int, typer.Option(min=1, metavar="N", help="Failures in a row that end it.")] = 20,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No line for each run.")] = False,
+) -> None:
+    """Run a program for one trial after another; any number of workers, on any number of machines.
+
+    The response is its last line of output: a number, or a JSON object. The inputs are also on its standard input, as
+    JSON. SIGTERM and Ctrl-C end the worker cleanly and hand its trial back.
+
+    Example: genbayes worker sqlite:///rocket.db rocket --timeout 600 -- ./simulate.sh {mach} {alpha}
+    """
+    from genbayes.design import Campaign
+    from genbayes.design.worker import work
+
+    tally = work(
+        Campaign.open(url, name),
+        command or [],
+        timeout=timeout,
+        retries=retries,
+        key=key,
+        file=file,
+        budget=budget,
+        seconds=seconds,
+        lease_seconds=lease_seconds,
+        worker=called,
+        waits=wait,
+        n_failures_in_row=failures_in_row,
+        listen=lambda trial, outcome, what: print_news(_say(trial.number, outcome, what), quiet),
+    )
+    if as_json:
+        print_json(tally.to_dict())
+        return
+    facts = {"done": str(tally.n_done), "failed": str(tally.n_failed), "repeats": str(tally.n_repeats)}
+    print_facts("This worker's runs", facts | {"handed back": str(tally.n_handed_back)})
+
+
+def _say(number: int, outcome: str, what: str) -> str:
+    kept = " (kept as a repeat)" if outcome == "repeat" else ""
+    return f"trial {number}: {' '.join(what.split())}{kept}"

@@ -1,0 +1,114 @@
+"""AutoModel: the Gaussian process where it is winning, the ensemble where it is not; AutoSurrogate's rule, made cheap.
+
+Both are judged on runs they have not seen: the GP leaves each run out in closed form, every member of the ensemble
+keeps its own fifth of the runs aside. The ensemble is trained in instalments, a short one with every update, so that
+no call takes long; once it has had its share and is behind, it rests until the runs have grown by half.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from genbayes.arrays import FloatArray
+from genbayes.design.model import DesignModel, Of
+from genbayes.design.process.model import DesignGP
+from genbayes.distribution import PredictiveDistribution
+
+__all__ = ["AutoModel"]
+
+FEWEST_RUNS = 30  # for the ensemble: with fewer a fifth of them says nothing
+GOOD_ENOUGH = 0.05  # CRPS of the GP in standard deviations of y below which nothing else is tried: R^2 is 0.99 then
+N_INSTALMENTS = 10  # after which the ensemble has had its chance
+N_STEPS_FIRST, N_STEPS_MORE = 250, 100  # of an instalment: half a second and less
+GROWTH = 1.5  # of the runs, after which it is given another
+
+
+class AutoModel(DesignModel):
+    """A GP and, where the GP leaves something to be learnt, an ensemble of quantile networks with randomized priors.
+
+    Attributes:
+        gp_: The Gaussian process.
+        ensemble_: The ensemble; None while it is not wanted.
+        chosen_: The one that is ahead, and answers.
+        scores_: Mean CRPS on unseen runs of the models compared last, by name.
+
+    Example:
+        >>> X = np.random.default_rng(0).uniform(size=(40, 2))
+        >>> model = AutoModel().fit(X, np.sin(3 * X[:, 0]) + X[:, 1], np.random.default_rng(0))
+        >>> type(model.chosen_).__name__
+        'DesignGP'
+    """
+
+    gp_: DesignGP
+    ensemble_: DesignModel | None
+    chosen_: DesignModel
+    scores_: dict[str, float]
+
+    def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
+        """Learn from runs, (n, p) and (n,), from scratch: the GP only, so that the first answer is quick."""
+        self.gp_, self.ensemble_, self._n_resting, self._n_instalments = DesignGP().fit(X, y, rng), None, 0, 0
+        self.chosen_, self.scores_ = self.gp_, {"gp": float(np.nanmean(self.gp_.score_unseen()))}
+        return self
+
+    def update(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
+        """Learn from all runs so far; the ensemble gets its next instalment if it is in the race."""
+        self.gp_.update(X, y, rng)
+        return self._choose(X, y, rng)
+
+    def predict_distribution(self, X: Any, of: Of = "run") -> PredictiveDistribution:
+        """The law of a new run at each row of X, shape (n, p); with "mean" what is known of E[y | x]."""
+        return self.chosen_.predict_distribution(X, of)
+
+    def variance_reduction(self, X: FloatArray, reference: FloatArray) -> FloatArray:
+        """How much a run at each row of X lowers the mean variance over reference inputs."""
+        return self.chosen_.variance_reduction(X, reference)
+
+    def draw_path(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """One function that the chosen model holds possible, (n, p) -> (n,)."""
+        return self.chosen_.draw_path(X, rng)
+
+    def imagine(self, X: FloatArray) -> DesignModel:
+        """A model that takes runs at X, shape (q, p), for done."""
+        return self.chosen_.imagine(X)
+
+    def score_unseen(self) -> FloatArray:
+        """CRPS of each run by the chosen model, unseen, shape (n,)."""
+        return self.chosen_.score_unseen()
+
+    def _choose(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
+        """Train the ensemble a little if it is in the race, and say who is ahead."""
+        self.chosen_ = self.gp_
+        ours = self.gp_.score_unseen()
+        self.scores_ = {"gp": float(np.nanmean(ours))}
+        if self._is_to_race(y):
+            self._train_more(X, y, rng)
+            assert self.ensemble_ is not None
+            behind = ours - self.ensemble_.score_unseen()
+            self.scores_["ensemble"] = float(np.nanmean(self.ensemble_.score_unseen()))
+            if _is_clear(behind):
+                self.chosen_ = self.ensemble_
+            elif self._n_instalments >= N_INSTALMENTS:
+                self.ensemble_, self._n_resting = None, len(y)
+        return self
+
+    def _is_to_race(self, y: FloatArray) -> bool:
+        wanting = self.scores_["gp"] > GOOD_ENOUGH * float(np.std(y))
+        return len(y) >= max(FEWEST_RUNS, GROWTH * self._n_resting) and wanting
+
+    def _train_more(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> None:
+        from genbayes.design.ensembles.priors import RandomizedPriors  # torch loads only when it is wanted
+
+        if self.ensemble_ is None:
+            self._n_instalments = 0
+            self.ensemble_ = RandomizedPriors(n_steps=N_STEPS_FIRST, n_steps_more=N_STEPS_MORE).fit(X, y, rng)
+        else:
+            self.ensemble_.update(X, y, rng)
+        self._n_instalments += 1
+
+
+def _is_clear(gain: FloatArray) -> bool:
+    """Whether a gain, NaN where it is not known, is above 0 by more than its standard error."""
+    known = gain[np.isfinite(gain)]
+    return len(known) > 1 and float(known.mean()) > float(known.std(ddof=1)) / np.sqrt(len(known))

@@ -1,0 +1,399 @@
+"""Campaign: proposes runs, hands them out, takes results, and survives every crash, because the database is its state.
+
+Ask and tell, paper section 4.3. Who proposes is a `Proposer`; what may happen to a trial is in `ledger`; how trials are
+run is in `running` and `worker`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, overload
+from uuid import uuid4
+
+import numpy as np
+
+from genbayes.data.space import Box
+from genbayes.design.faults import BudgetSpent, RepeatKept, RunFailed
+from genbayes.design.frames import to_frame
+from genbayes.design.opening import check_same_space, check_space, default_worker, store_class
+from genbayes.design.proposers import Proposer, propose_points
+from genbayes.design.response import as_response
+from genbayes.design.trial import DAY, Outcome, Record, Settings, Status, Trial
+from genbayes.errors import InvalidInput
+from genbayes.seeding import RandomState, as_generator
+from genbayes.validation import check_choice, check_count, check_nonnegative
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genbayes.design.learning import LearningCurve
+    from genbayes.design.running import Tally
+    from genbayes.design.store import Store
+
+__all__ = ["PROPOSERS", "Campaign"]
+
+# Proposers by name, imported when one is first asked: some stand on torch.
+PROPOSERS = {
+    "random": "genbayes.design.proposers:RandomProposer",
+    "model": "genbayes.design.proposer:ModelProposer",
+}
+DEFAULT_PROPOSER = "random"
+
+RUNS_PER_INPUT = 10  # of the initial design: the rule of Loeppky, Sacks and Welch (2009)
+N_TRIES = 3  # to propose while others add trials; then what was proposed stands
+PATIENCE = 60.0  # seconds to wait for a database that is locked or out of reach
+
+
+class Campaign:
+    """A series of runs of a simulator, kept in a database; made by `create` or `open`.
+
+    Any number of processes and machines may hold the same campaign at once.
+
+    Attributes:
+        name: What it is called.
+        space: Its inputs.
+        settings: What it was created with.
+    """
+
+    def __init__(self, store: Store, proposer: Proposer | None = None) -> None:
+        self._store = store
+        self._proposer = proposer
+        self.name, self.space, self.settings = store.name, store.space, store.settings
+
+    @classmethod
+    def create(
+        cls,
+        url: str,
+        name: str,
+        space: Box | Mapping[str, Any],
+        *,
+        n_initial: int | None = None,
+        initial: str = "latin",
+        lease_seconds: float = DAY,
+        budget: int | None = None,
+        proposer: str | Proposer = DEFAULT_PROPOSER,
+        random_state: RandomState = None,
+        patience: float = PATIENCE,
+    ) -> Campaign:
+        """Begin a campaign with an initial design.
+
+        Args:
+            url: Where it is kept: `sqlite:///rocket.db`, or `postgresql://user@host/database` for many machines.
+            name: What to call it; one database holds many.
+            space: The inputs.
+            n_initial: Trials of the initial design; None for ten an input.
+            initial: How they are spread: "latin" hypercube or "sobol" sequence.
+            lease_seconds: How long a trial is the asker's before it is offered to others.
+            budget: Trials in all, the initial ones included; None for no end.
+            proposer: Who proposes the trials after the initial ones: a name, or an object of yours.
+            random_state: Seed of the initial design and of what is proposed.
+            patience: Seconds to wait for a database that is locked or out of reach.
+
+        Returns:
+            The campaign.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     campaign = Campaign.create(f"sqlite:///{folder}/a.db", "a", {"x": (0, 1)}, random_state=0)
+            ...     trial = campaign.ask()
+            ...     campaign.tell(trial, y=trial.x["x"] ** 2)
+            ...     campaign.status().n_done, campaign.status().n_open
+            'counted'
+            (1, 9)
+        """
+        space = check_space(space if isinstance(space, Box) else Box(space))
+        n = RUNS_PER_INPUT * space.d if n_initial is None else check_count(n_initial, "n_initial", 0)
+        rng, is_seed = as_generator(random_state), isinstance(random_state, (int, np.integer))
+        seed = int(random_state) if is_seed else int(rng.integers(2**31))  # type: ignore[arg-type]
+        settings = Settings(
+            seed=seed,
+            n_initial=n,
+            initial=check_choice(initial, "initial", ["latin", "sobol"]),
+            proposer=check_choice(proposer, "proposer", PROPOSERS) if isinstance(proposer, str) else "custom",
+            lease_seconds=check_nonnegative(lease_seconds, "lease_seconds", strictly=True),
+            budget=None if budget is None else check_count(budget, "budget"),
+        )
+        spread = {"latin": space.latin_hypercube, "sobol": space.sobol}[initial]
+        points = space.from_unit(spread(n, as_generator(seed)))
+        store = store_class().create(url, name, space, settings, points, patience)
+        return cls(store, None if isinstance(proposer, str) else proposer)
+
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        name: str,
+        space: Box | Mapping[str, Any] | None = None,
+        *,
+        proposer: Proposer | None = None,
+        patience: float = PATIENCE,
+    ) -> Campaign:
+        """Go on with a campaign that is there, after a crash or from another machine.
+
+        Args:
+            url: Where it is kept.
+            name: What it is called.
+            space: The inputs you expect it to have; None to take those it has.
+            proposer: Who proposes; None for whom it was created with.
+            patience: Seconds to wait for a database that is locked or out of reach.
+
+        Returns:
+            The campaign.
+        """
+        store = store_class().open(url, name, patience)
+        if space is not None:
+            check_same_space(space if isinstance(space, Box) else Box(space), store.space, name)
+        return cls(store, proposer)
+
+    @overload
+    def ask(self, n: None = None, *, worker: str | None = None, lease_seconds: float | None = None) -> Trial: ...
+    @overload
+    def ask(self, n: int, *, worker: str | None = None, lease_seconds: float | None = None) -> list[Trial]: ...
+    def ask(
+        self, n: int | None = None, *, worker: str | None = None, lease_seconds: float | None = None
+    ) -> Trial | list[Trial]:
+        """The next trial to run, or the next n; nobody else is given it while the lease lasts.
+
+        Args:
+            n: How many; None for one, not in a list.
+            worker: Who asks; None for host and process.
+            lease_seconds: How long it is yours; None for the campaign's.
+
+        Returns:
+            The trial, or up to n of them where the budget ends.
+
+        Raises:
+            BudgetSpent: Every trial of the budget has been handed out.
+        """
+        trials = self.take(1 if n is None else check_count(n, "n"), worker=worker, lease_seconds=lease_seconds)
+        if not trials:
+            status = self.status()
+            raise BudgetSpent(
+                f"budget must leave runs to ask for, got {status.budget}, all handed out; {status.n_out} are still out"
+            )
+        return trials[0] if n is None else trials
+
+    def take(
+        self,
+        n: int,
+        *,
+        worker: str | None = None,
+        lease_seconds: float | None = None,
+        budget: int | None = None,
+    ) -> list[Trial]:
+        """Up to n trials, fewer or none where the budget ends; what `ask`, `run` and workers stand on.
+
+        Args:
+            n: How many.
+            worker: Who asks; None for host and process.
+            lease_seconds: How long they are the asker's; None for the campaign's.
+            budget: Trials in all; None for the campaign's.
+
+        Returns:
+            The trials.
+        """
+        seconds = self.settings.lease_seconds if lease_seconds is None else lease_seconds
+        check_nonnegative(seconds, "lease_seconds", strictly=True)
+        terms = self.settings.budget if budget is None else budget, seconds, worker or default_worker()
+        trials = self._store.ask(n, *terms, uuid4().hex)
+        for tries_left in reversed(range(N_TRIES)):
+            points, expected = self._propose(n - len(trials), terms[0], again=tries_left < N_TRIES - 1)
+            if not points:
+                break
+            taken = self._store.add_and_ask(points, expected if tries_left else None, *terms, uuid4().hex)
+            trials += self._store.ask(n - len(trials), *terms, uuid4().hex) if taken is None else taken
+        return trials
+
+    def _propose(self, n: int, budget: int | None, *, again: bool) -> tuple[list[dict[str, Any]], int]:
+        """Inputs of up to n further trials, and how many trials there were when they were proposed."""
+        records = self._store.records() if n else []
+        n = n if budget is None else min(n, budget - len(records))
+        if n <= 0:
+            return [], len(records)
+        # One stream a trial, so that a resumed campaign proposes what it would have; those who collide part ways.
+        rng = np.random.default_rng(None if again else [self.settings.seed, len(records)])
+        return propose_points(self.proposer, self.space, records, n, rng), len(records)
+
+    @property
+    def proposer(self) -> Proposer:
+        """Who proposes the trials after the initial ones; made when first needed."""
+        if self._proposer is None:
+            if self.settings.proposer == "custom":
+                raise InvalidInput(
+                    f"proposer must be given to open {self.name!r}, which was created with one of yours, got none"
+                )
+            module, _, name = PROPOSERS[check_choice(self.settings.proposer, "proposer", PROPOSERS)].partition(":")
+            self._proposer = getattr(import_module(module), name)()
+        assert self._proposer is not None
+        return self._proposer
+
+    def add(self, points: Iterable[Mapping[str, Any]] | pd.DataFrame) -> list[int]:
+        """Add trials at inputs of your own, to be handed out before any that are proposed; repeats are welcome.
+
+        Args:
+            points: The inputs, by name; a frame has a row for each.
+
+        Returns:
+            The numbers of the trials.
+        """
+        rows: list[Any] = points.to_dict("records") if hasattr(points, "to_dict") else list(points)
+        return self._store.add([self.space.take(row) for row in rows], uuid4().hex)
+
+    def tell(self, trial: Trial | int, y: Any) -> Outcome:
+        """Record what a run gave; when this returns, it is in the database.
+
+        The first result of a trial counts, whatever became of its lease. Another is kept as a repeat, with a warning.
+        The same again changes nothing. What is no finite number fails the trial, with a warning.
+
+        Args:
+            trial: The trial, or its number.
+            y: The response.
+
+        Returns:
+            "counted", "repeat", "again" or "failed".
+        """
+        number, lease = _key(trial)
+        try:
+            value = as_response(y)
+        except InvalidInput as error:
+            self._store.fail(number, lease, str(error))
+            warnings.warn(f"{error}; trial {number} was recorded as failed", RunFailed, stacklevel=2)
+            return "failed"
+        outcome = self._store.tell(number, lease, value, default_worker())
+        if outcome == "repeat":
+            warnings.warn(
+                f"trial {number} had a result already; {value!r} was kept as a repeat and is not counted",
+                RepeatKept,
+                stacklevel=2,
+            )
+        return outcome
+
+    def fail(self, trial: Trial | int, reason: str) -> Outcome:
+        """Record that a run gave nothing.
+
+        Args:
+            trial: The trial, or its number.
+            reason: Why, for those who read the status.
+
+        Returns:
+            "failed"; "again" where it had failed; "late" where it is done or another's by now, and nothing changes.
+        """
+        return self._store.fail(*_key(trial), str(reason))
+
+    def renew(self, trial: Trial) -> None:
+        """Begin the lease of a long run anew.
+
+        Raises:
+            LeaseLost: It is another's by now, or finished; a result may still be told.
+        """
+        self._store.renew(trial.number, trial.lease, trial.lease_seconds)
+
+    def release(self, trial: Trial) -> bool:
+        """Hand a trial back, to be offered at once; False where it was not yours any more."""
+        return self._store.release(trial.number, trial.lease)
+
+    def run(
+        self,
+        simulator: Callable[[dict[str, Any]], Any],
+        budget: int | None = None,
+        *,
+        seconds: float | None = None,
+        executor: Executor | None = None,
+        n_at_once: int | None = None,
+        n_failures_in_row: int = 20,
+    ) -> Tally:
+        """Ask, simulate, tell, until the budget is spent; a simulator that raises fails its trial.
+
+        Args:
+            simulator: A function of the inputs, a dictionary, that returns the response.
+            budget: Trials in all, those before this call included; None for the campaign's.
+            seconds: Time after which no further run is begun; None for no limit.
+            executor: Runs the simulator elsewhere: processes, threads, Dask, MPI; None for here.
+            n_at_once: Runs under way at once; None for as many as the executor has workers.
+            n_failures_in_row: Failures one after another that stop it.
+
+        Returns:
+            How many runs ended how.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     campaign = Campaign.create(f"sqlite:///{folder}/a.db", "a", {"x": (0, 1)}, random_state=0)
+            ...     campaign.run(lambda x: x["x"] ** 2, budget=12).n_done
+            12
+        """
+        from genbayes.design.running import run_trials
+
+        if budget is None and seconds is None and self.settings.budget is None:
+            raise InvalidInput("budget must be given in runs or seconds where the campaign has none, got neither")
+        return run_trials(
+            self,
+            simulator,
+            budget=None if budget is None else check_count(budget, "budget"),
+            seconds=None if seconds is None else check_nonnegative(seconds, "seconds"),
+            executor=executor,
+            n_at_once=n_at_once,
+            n_failures_in_row=check_count(n_failures_in_row, "n_failures_in_row"),
+        )
+
+    def surrogate(self, model: Any = None) -> Any:
+        """A surrogate fitted to every result that counts.
+
+        Args:
+            model: The model to fit, unfitted; None for a `QuantileSurrogate`.
+
+        Returns:
+            The fitted model; its inputs are the columns of `space`.
+        """
+        done = [record for record in self._store.records() if record.state == "done"]
+        if not done:
+            raise InvalidInput("campaign must have results to fit a surrogate to, got none; run some trials first")
+        if model is None:
+            from genbayes.surrogate import QuantileSurrogate
+
+            model = QuantileSurrogate(categorical=self.space.categorical or None, random_state=self.settings.seed)
+        return model.fit(self.space.to_frame(record.x for record in done), np.array([record.y for record in done]))
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a trial: number, state (open, running, done, failed), inputs, y, worker, times, reason of failure."""
+        return to_frame(self._store.records(), self.space)
+
+    def records(self) -> list[Record]:
+        """Every trial as the database has it, by number."""
+        return self._store.records()
+
+    def learning_curve(self, model: Any = None, *, verbose: bool = False) -> LearningCurve:
+        """What the runs have bought: CRPS of unseen runs against their number.
+
+        Args:
+            model: The model that is cross-validated, unfitted; None for a `StationaryGP`, which is quick.
+            verbose: Whether to show what is being done.
+
+        Returns:
+            The curve, empty where there are too few runs.
+        """
+        from genbayes.design.learning import learn_from_records
+
+        return learn_from_records(self.records(), self.space, self.settings.seed, model, verbose=verbose)
+
+    def status(self) -> Status:
+        """Where the campaign stands."""
+        return self._store.status()
+
+    @property
+    def url(self) -> str:
+        """Where it is kept, without a password."""
+        return self._store.database.shown_url
+
+    def __repr__(self) -> str:
+        return f"Campaign({self.name!r} in {self.url!r})"
+
+
+def _key(trial: Trial | int) -> tuple[int, int | None]:
+    if isinstance(trial, Trial):
+        return trial.number, trial.lease
+    return check_count(trial, "trial"), None

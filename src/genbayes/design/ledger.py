@@ -1,0 +1,194 @@
+"""The life of a trial, within one transaction: asked for, renewed, handed back, told, failed.
+
+Four rules hold whatever crashes. The first result of a trial counts, whatever became of its lease. A second one is
+kept beside it. The same result of the same lease again changes nothing. A lease that ran out is offered again, and
+from then on its former holder may still tell a result but not a failure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, or_, select, update
+
+from genbayes.design.faults import LeaseLost
+from genbayes.design.schema import CAMPAIGNS, LEASES, RESULTS, TRIALS
+from genbayes.design.trial import Outcome, Trial
+from genbayes.errors import InvalidInput
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """The trials of one campaign at one moment, under its lock.
+
+    Args:
+        connection: A connection in a transaction that may write.
+        campaign_id: The campaign.
+        now: The database's time.
+    """
+
+    def __init__(self, connection: Connection, campaign_id: int, now: float) -> None:
+        self.connection, self.campaign_id, self.now = connection, campaign_id, now
+
+    def lock(self) -> None:
+        """Let the writers of a campaign take turns; SQLite has one writer anyhow and ignores it."""
+        lock = select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.id == self.campaign_id).with_for_update()
+        self.connection.execute(lock)
+
+    def count(self, *which: ColumnElement[bool]) -> int:
+        """Trials there are, in any state unless `which` says more."""
+        counted = select(func.count()).select_from(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, *which)
+        return int(self.connection.scalar(counted) or 0)
+
+    def add(self, points: Sequence[Mapping[str, Any]], source: str, request: str) -> list[int]:
+        """New open trials; returns their numbers. The same request again adds nothing."""
+        mine = (TRIALS.c.campaign_id == self.campaign_id, TRIALS.c.request == request)
+        known = self.connection.scalars(select(TRIALS.c.number).where(*mine).order_by(TRIALS.c.number)).all()
+        if known:
+            return list(known)
+        first = self.count() + 1
+        rows = [
+            {
+                "campaign_id": self.campaign_id,
+                "number": first + i,
+                "x": json.dumps(dict(point)),
+                "source": source,
+                "request": request,
+                "state": "open",
+                "n_leases": 0,
+                "created_at": self.now,
+            }
+            for i, point in enumerate(points)
+        ]
+        if rows:
+            self.connection.execute(insert(TRIALS), rows)
+        return [first + i for i in range(len(rows))]
+
+    def answered(self, request: str) -> list[Trial]:
+        """What an ask was given whose answer got lost on the way."""
+        found = (
+            select(TRIALS, LEASES.c.id.label("token"), LEASES.c.seconds, LEASES.c.worker.label("holder"))
+            .join(LEASES, LEASES.c.trial_id == TRIALS.c.id)
+            .where(LEASES.c.request == request)
+            .order_by(LEASES.c.id)
+        )
+        rows = self.connection.execute(found)
+        return [Trial(row.number, json.loads(row.x), row.token, row.seconds, row.holder) for row in rows]
+
+    def grant(self, n: int, budget: int | None, seconds: float, worker: str, request: str) -> list[Trial]:
+        """Lease up to n trials: those offered before, then new ones within the budget, the oldest first.
+
+        A trial is paid for when it is first handed out, so one that is offered again costs nothing.
+        """
+        lapsed = and_(TRIALS.c.state == "running", TRIALS.c.expires_at <= self.now)
+        handed_back = and_(TRIALS.c.state == "open", TRIALS.c.n_leases > 0)
+        rows = self._take(or_(lapsed, handed_back), n)
+        left = n if budget is None else max(0, budget - self.count(TRIALS.c.n_leases > 0))
+        rows += self._take(and_(TRIALS.c.state == "open", TRIALS.c.n_leases == 0), min(n - len(rows), left))
+        return [self._lease(row, seconds, worker, request) for row in rows]
+
+    def _take(self, which: ColumnElement[bool], n: int) -> list[Row[Any]]:
+        mine = select(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, which)
+        return list(self.connection.execute(mine.order_by(TRIALS.c.number).limit(n)).all())
+
+    def _lease(self, row: Row[Any], seconds: float, worker: str, request: str) -> Trial:
+        if row.state == "running":
+            self._end(row.lease_id, "lapsed", at=row.expires_at)
+        lease = {"trial_id": row.id, "request": request, "worker": worker, "seconds": seconds}
+        lease |= {"granted_at": self.now, "expires_at": self.now + seconds}
+        key = self.connection.execute(insert(LEASES).values(lease)).inserted_primary_key
+        assert key is not None
+        token = int(key[0])
+        self._change(
+            row.id,
+            state="running",
+            lease_id=token,
+            expires_at=self.now + seconds,
+            worker=worker,
+            n_leases=row.n_leases + 1,
+            started_at=self.now,
+            reason=None,
+        )
+        return Trial(row.number, json.loads(row.x), token, seconds, worker)
+
+    def tell(self, number: int, lease: int | None, y: float, worker: str = "") -> Outcome:
+        """Record a result: "counted" for the first, "repeat" for another, "again" for one that is known."""
+        row = self._find(number)
+        holder = self._holder(row, lease) or worker
+        if self._is_known(row.id, lease, y):
+            return "again"
+        counts = row.state != "done"
+        result = {"trial_id": row.id, "lease_id": lease, "y": y, "counted": counts}
+        self.connection.execute(insert(RESULTS).values(**result, worker=holder, told_at=self.now))
+        self._end(lease, "told")
+        if not counts:
+            return "repeat"
+        self._change(row.id, state="done", y=y, reason=None, worker=holder, finished_at=self.now)
+        return "counted"
+
+    def fail(self, number: int, lease: int | None, reason: str) -> Outcome:
+        """Record a failure: "failed", "again" where it had failed, "late" where it is done or another's by now."""
+        row = self._find(number)
+        self._holder(row, lease)
+        self._end(lease, "failed", reason=reason)
+        if row.state == "failed":
+            return "again"
+        if row.state == "done" or (lease is not None and (lease != row.lease_id or row.state == "open")):
+            return "late"
+        self._change(row.id, state="failed", reason=reason, finished_at=self.now)
+        return "failed"
+
+    def renew(self, number: int, lease: int, seconds: float) -> None:
+        """Let a lease begin anew; one that ran out may be renewed as long as nobody else was offered the trial."""
+        row = self._find(number)
+        self._holder(row, lease)
+        if row.state != "running" or row.lease_id != lease:
+            where = "another worker has it" if row.state == "running" else f"it is {row.state}"
+            raise LeaseLost(f"lease of trial {number} must be the current one to be renewed, got {lease}; {where}")
+        self._change(row.id, expires_at=self.now + seconds)
+        self.connection.execute(update(LEASES).where(LEASES.c.id == lease).values(expires_at=self.now + seconds))
+
+    def release(self, number: int, lease: int) -> bool:
+        """Hand a trial back, so that it is offered at once; False where it is not the holder's any more."""
+        row = self._find(number)
+        self._holder(row, lease)
+        if row.state != "running" or row.lease_id != lease:
+            return False
+        self._end(lease, "released")
+        self._change(row.id, state="open", expires_at=None)
+        return True
+
+    def _find(self, number: int) -> Row[Any]:
+        wanted = select(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, TRIALS.c.number == number)
+        row = self.connection.execute(wanted).one_or_none()
+        if row is None:
+            raise InvalidInput(f"trial must be one of the campaign's {self.count()}, got number {number!r}")
+        return row
+
+    def _holder(self, row: Row[Any], lease: int | None) -> str:
+        """Who was given the lease, if it is one of this trial's."""
+        if lease is None:
+            return ""
+        worker = self.connection.scalar(
+            select(LEASES.c.worker).where(LEASES.c.id == lease, LEASES.c.trial_id == row.id)
+        )
+        if worker is None:
+            raise InvalidInput(f"lease must be one that was given for trial {row.number}, got {lease!r}")
+        return str(worker)
+
+    def _is_known(self, trial_id: int, lease: int | None, y: float) -> bool:
+        same = (RESULTS.c.trial_id == trial_id, RESULTS.c.lease_id.is_not_distinct_from(lease), RESULTS.c.y == y)
+        return self.connection.scalar(select(RESULTS.c.id).where(*same).limit(1)) is not None
+
+    def _end(self, lease: int | None, ending: str, *, at: float | None = None, reason: str | None = None) -> None:
+        """Close a lease for good; a result or a failure may still replace the word `lapsed`."""
+        if lease is not None:
+            still = or_(LEASES.c.ending.is_(None), LEASES.c.ending == "lapsed")
+            values = {"ending": ending, "ended_at": self.now if at is None else at, "reason": reason}
+            self.connection.execute(update(LEASES).where(LEASES.c.id == lease, still).values(values))
+
+    def _change(self, trial_id: int, **values: Any) -> None:
+        self.connection.execute(update(TRIALS).where(TRIALS.c.id == trial_id).values(values))

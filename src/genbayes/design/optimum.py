@@ -1,0 +1,130 @@
+"""Acquisition functions for those who look for an optimum: expected improvement, confidence bound, Thompson sampling.
+
+All minimise unless told otherwise, and read what the model knows of E[y | x], not the noise of a run, wherever the
+model tells the two apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from genbayes.arrays import FloatArray
+from genbayes.design.members import predict_members
+from genbayes.distribution import Normal, PredictiveDistribution
+from genbayes.seeding import RandomState, as_generator
+from genbayes.validation import check_nonnegative
+
+__all__ = ["ExpectedImprovement", "ThompsonSampling", "UpperConfidenceBound"]
+
+N_LEVELS = 400  # of the quantiles that stand for a law that is not normal
+FARTHEST = 38.0  # standard deviations beyond which the tail of a normal law is 0 in double precision
+LEVELS = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
+
+
+@dataclass(frozen=True)
+class ExpectedImprovement:
+    """By how much a run at x is expected to beat the best so far, E[max(best - f(x), 0)] when minimising.
+
+    For a normal law (best - m) Phi(w) + s phi(w), w = (best - m) / s (Jones, Schonlau & Welch 1998); for others the
+    mean over quantiles.
+
+    Args:
+        best: The best response so far.
+        maximise: Whether larger responses are better.
+
+    Example:
+        >>> from genbayes.design.process import DesignGP
+        >>> X = np.linspace(0, 1, 6)[:, None]
+        >>> model = DesignGP().fit(X, (X[:, 0] - 0.7) ** 2, np.random.default_rng(0))
+        >>> new = np.linspace(0, 1, 101)[:, None]
+        >>> bool(abs(new[ExpectedImprovement(best=0.01)(model, new).argmax(), 0] - 0.7) < 0.05)
+        True
+    """
+
+    best: float
+    maximise: bool = False
+
+    def __call__(self, model: Any, X: Any) -> FloatArray:
+        """Expected improvements, shape (n,), in units of y."""
+        law = _law(model, X)
+        sign = -1.0 if self.maximise else 1.0
+        if not isinstance(law, Normal):
+            return np.asarray(np.maximum(sign * (self.best - law.ppf(LEVELS)), 0.0).mean(axis=1))
+        gap, s = sign * (self.best - law.mean()), law.std()
+        w = np.clip(np.divide(gap, s, out=FARTHEST * np.sign(gap), where=s > 0), -FARTHEST, FARTHEST)
+        return np.asarray(np.maximum(gap * ndtr(w) + s * np.exp(-0.5 * w * w) / np.sqrt(2 * np.pi), 0.0))
+
+
+@dataclass(frozen=True)
+class UpperConfidenceBound:
+    """Mean plus kappa standard deviations when maximising; minus mean plus kappa standard deviations when minimising.
+
+    Srinivas et al. (2010).
+
+    Args:
+        kappa: How much not knowing counts.
+        maximise: Whether larger responses are better.
+
+    Example:
+        >>> from genbayes.design.process import DesignGP
+        >>> X = np.linspace(0, 1, 6)[:, None]
+        >>> model = DesignGP().fit(X, X[:, 0] ** 2, np.random.default_rng(0))
+        >>> UpperConfidenceBound(kappa=0.0, maximise=True)(model, X[:2]).round(2) + 0.0
+        array([0.  , 0.04])
+    """
+
+    kappa: float = 2.0
+    maximise: bool = False
+
+    def __call__(self, model: Any, X: Any) -> FloatArray:
+        """Bounds, shape (n,), in units of y."""
+        law = _law(model, X)
+        sign = 1.0 if self.maximise else -1.0
+        return np.asarray(sign * law.mean() + check_nonnegative(self.kappa, "kappa") * law.std())
+
+
+class ThompsonSampling:
+    """One function that the model holds possible; the next run is at its optimum (Thompson 1933).
+
+    The same function on every call, as long as the model offers a path or members; of others independent draws, row by
+    row. Ask for a new one with a new object.
+
+    Args:
+        random_state: Which function.
+        maximise: Whether larger responses are better.
+
+    Example:
+        >>> from genbayes.design.process import DesignGP
+        >>> X = np.linspace(0, 1, 6)[:, None]
+        >>> model = DesignGP().fit(X, (X[:, 0] - 0.7) ** 2, np.random.default_rng(0))
+        >>> ThompsonSampling(random_state=0)(model, X).round(2)  # runs without noise leave nothing to draw
+        array([-0.49, -0.25, -0.09, -0.01, -0.01, -0.09])
+    """
+
+    def __init__(self, random_state: RandomState = None, maximise: bool = False) -> None:
+        self.seed = int(as_generator(random_state).integers(2**63 - 1))
+        self.maximise = maximise
+
+    def __call__(self, model: Any, X: Any) -> FloatArray:
+        """The function at each row, its sign turned when minimising, shape (n,)."""
+        rng = np.random.default_rng(self.seed)
+        sign = 1.0 if self.maximise else -1.0
+        if hasattr(model, "draw_path"):
+            return np.asarray(sign * model.draw_path(X, rng))
+        medians = predict_members(model, X)
+        if medians is not None:
+            return np.asarray(sign * medians[rng.integers(len(medians))])
+        return np.asarray(sign * model.sample_y(X, 1, random_state=rng)[:, 0])
+
+
+def _law(model: Any, X: Any) -> PredictiveDistribution:
+    """What the model knows of the mean, or the law of a run where it knows no more."""
+    try:
+        law: PredictiveDistribution = model.predict_distribution(X, of="mean")
+    except (TypeError, ValueError):  # a single network, or a model that cannot tell its own ignorance from noise
+        law = model.predict_distribution(X)
+    return law

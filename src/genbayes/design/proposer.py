@@ -1,0 +1,192 @@
+"""ModelProposer: the next runs of a campaign by a model that is told of every run, paper section 4.3.
+
+It keeps its model from one call to the next and goes on from there as long as the runs it knows are among those it is
+told; otherwise it begins again. Points are looked for in the unit cube of the space. While runs are too few to learn
+from, points are spread far from those known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from genbayes.arrays import FloatArray
+from genbayes.data.space import Box
+from genbayes.design.acquisition import (
+    Acquisition,
+    AvoidFailures,
+    VarianceReduction,
+    disagreement,
+    interval_width,
+    predictive_variance,
+)
+from genbayes.design.automatic import AutoModel
+from genbayes.design.batch import Search, choose_batch
+from genbayes.design.encoding import encode
+from genbayes.design.failing import AwareOfFailures, learn_where_runs_fail
+from genbayes.design.model import DesignModel
+from genbayes.design.process.model import DesignGP
+from genbayes.errors import InvalidInput
+from genbayes.optimise import maximise
+from genbayes.validation import check_choice, check_count
+
+__all__ = ["ModelProposer"]
+
+N_CANDIDATES = 500
+N_REFERENCE = 400  # inputs over which the variance is to be lowered
+FEWEST_RUNS = 4  # a model of fewer says nothing
+MODELS = ("auto", "gp", "ensemble")
+ACQUISITIONS: dict[str, Acquisition] = {
+    "disagreement": disagreement,
+    "variance": predictive_variance,
+    "width": interval_width,
+}
+DEFAULT = "variance-reduction"
+
+
+class ModelProposer:
+    """Proposes the runs that a model expects to learn most from.
+
+    Args:
+        model: "auto", "gp", "ensemble" (GBC-AL: three networks with randomized priors), or a design model of your own.
+        acquisition: "variance-reduction" over the whole space, "disagreement" (the paper's), "variance", "width", or a
+            function `(model, X) -> (n,)` of the model's inputs; see `genbayes.design.acquisition`.
+        candidates: Points of the unit cube to choose among, shape (c, d), each at most once; None for all of it.
+        n_candidates: Points that are scored before going uphill from the best.
+
+    Attributes:
+        model_: The fitted model; absent before enough runs are known.
+
+    Example:
+        >>> space, rng = Box({"x": (0.0, 5.0)}), np.random.default_rng(0)
+        >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [1.0]])
+        >>> proposer = ModelProposer("gp")
+        >>> U = proposer.propose(space, X, np.sin(9 * X[:, 0]), np.empty((0, 1)), 1, rng)
+        >>> bool(0.4 < U[0, 0] < 0.9)  # the gap
+        True
+    """
+
+    model_: DesignModel
+
+    def __init__(
+        self,
+        model: str | DesignModel = "auto",
+        acquisition: str | Acquisition = DEFAULT,
+        candidates: FloatArray | None = None,
+        n_candidates: int = N_CANDIDATES,
+    ) -> None:
+        self.model = model
+        self.acquisition = acquisition
+        self.candidates = candidates
+        self.n_candidates = n_candidates
+        self._known: tuple[FloatArray, FloatArray] | None = None
+        self._failures: Any = None
+
+    def propose(
+        self,
+        space: Box,
+        X_done: FloatArray,
+        y_done: FloatArray,
+        X_running: FloatArray,
+        n: int,
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        """The next n points of the unit cube.
+
+        Args:
+            space: The inputs.
+            X_done: Where runs have ended, in the unit cube, shape (n_done, d).
+            y_done: Their responses, NaN for a run that failed, shape (n_done,).
+            X_running: Where runs are out, in the unit cube, shape (n_running, d).
+            n: How many to propose.
+            rng: The source of all randomness.
+
+        Returns:
+            Shape (n, d).
+        """
+        check_count(n, "n")
+        taken = np.vstack([X_done, X_running])
+        search = self._search(space, taken, rng)
+        ran = np.isfinite(y_done)
+        X, y = X_done[ran], y_done[ran]
+        if len(np.unique(y)) < FEWEST_RUNS:
+            return _spread(search, taken, n)
+        model: Any = self.learn(space, X, y, rng)
+        acquisition = self._acquisition(space, rng)
+        if not ran.all():
+            self._failures = learn_where_runs_fail(encode(space, X_done), ~ran, rng, self._failures)
+            acquisition, model = AvoidFailures(acquisition), AwareOfFailures(model, self._failures)
+        return choose_batch(model, acquisition, search, n, lambda U: encode(space, U), X_running, len(y))
+
+    def learn(self, space: Box, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> DesignModel:
+        """Tell the model of all runs so far, (n, d) in the unit cube and (n,); it goes on from those it knows."""
+        Z = encode(space, X)
+        if self._known is None or not _begins_with(Z, y, *self._known):
+            self.model_ = self._make().fit(Z, y, rng)
+        elif len(y) > len(self._known[1]):
+            self.model_.update(Z, y, rng)
+        self._known = (Z, y)
+        return self.model_
+
+    def _make(self) -> DesignModel:
+        if isinstance(self.model, DesignModel):
+            return self.model
+        name = check_choice(self.model, "model", MODELS)
+        if name == "ensemble":
+            from genbayes.design.ensembles.priors import RandomizedPriors  # torch loads only when it is wanted
+
+            return RandomizedPriors()
+        return DesignGP() if name == "gp" else AutoModel()
+
+    def _acquisition(self, space: Box, rng: np.random.Generator) -> Acquisition:
+        if callable(self.acquisition):
+            return self.acquisition
+        name = check_choice(self.acquisition, "acquisition", [DEFAULT, *ACQUISITIONS])
+        if name != DEFAULT:
+            return ACQUISITIONS[name]
+        return VarianceReduction(encode(space, space.sobol(N_REFERENCE, rng)))
+
+    def _search(self, space: Box, taken: FloatArray, rng: np.random.Generator) -> Search:
+        """How the best point of a score is found: over the cube, or among the candidates that are left."""
+        if self.candidates is None:
+            return lambda score: maximise(score, space, rng, n_candidates=self.n_candidates).u
+        left = _left(self.candidates, taken)
+
+        def best(score: Callable[[FloatArray], FloatArray]) -> FloatArray:
+            if not len(left[0]):
+                raise InvalidInput("candidates must not all be taken, got none left; give more of them")
+            i = int(np.argmax(score(left[0])))
+            u: FloatArray = left[0][i]
+            left[0] = np.delete(left[0], i, axis=0)
+            return u
+
+        return best
+
+
+def _left(candidates: FloatArray, taken: FloatArray) -> list[FloatArray]:
+    """Candidates that are not among the points taken, in a list whose entry is replaced as they go."""
+    known = {row.tobytes() for row in np.ascontiguousarray(taken)}
+    rows = np.ascontiguousarray(candidates)
+    return [rows[[row.tobytes() not in known for row in rows]]]
+
+
+def _begins_with(Z: FloatArray, y: FloatArray, Z_known: FloatArray, y_known: FloatArray) -> bool:
+    n = len(y_known)
+    return n <= len(y) and np.array_equal(Z[:n], Z_known) and np.array_equal(y[:n], y_known)
+
+
+def _spread(search: Search, taken: FloatArray, n: int) -> FloatArray:
+    """Points far from all others, one after another."""
+    points = taken
+    for _ in range(n):
+        points = np.vstack([points, search(_distance_from(points))])
+    return points[len(taken) :]
+
+
+def _distance_from(points: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """A score that is the distance to the nearest of some points, (q, d), or to the walls where there are none."""
+    if not len(points):
+        return lambda U: np.asarray(np.minimum(U, 1 - U).min(axis=1))
+    return lambda U: np.asarray(np.sqrt(((U[:, None] - points[None]) ** 2).sum(axis=2)).min(axis=1))

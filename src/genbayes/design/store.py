@@ -1,0 +1,202 @@
+"""The campaign in SQL: every method is one transaction, committed before anyone hears of it.
+
+The database is the state: whoever opens it after a crash, or from another machine, goes on exactly where others
+stopped. What may happen to a trial is written in `ledger`, how transactions survive a broken line in `database`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from sqlalchemy import Connection, Row, insert, select
+
+from genbayes.data.space import Box
+from genbayes.design.database import PATIENCE, Database
+from genbayes.design.ledger import Ledger
+from genbayes.design.records import count_lapses, count_repeats, read_records, summarise
+from genbayes.design.schema import (
+    CAMPAIGNS,
+    LONGEST_NAME,
+    SCHEMA_VERSION,
+    prepare_schema,
+    schema_version,
+)
+from genbayes.design.trial import Outcome, Record, Settings, Status, Trial
+from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.validation import suggest
+
+__all__ = ["Store"]
+
+T = TypeVar("T")
+
+
+class Store:
+    """One campaign in a database.
+
+    Attributes:
+        name: The campaign.
+        space: Its inputs.
+        settings: What it was created with.
+    """
+
+    def __init__(self, database: Database, row: Row[Any]) -> None:
+        self.database, self.campaign_id, self.name = database, int(row.id), str(row.name)
+        self.space = Box(json.loads(row.space))
+        self.settings = Settings(**json.loads(row.settings))
+
+    @classmethod
+    def create(
+        cls,
+        url: str,
+        name: str,
+        space: Box,
+        settings: Settings,
+        points: Sequence[Mapping[str, Any]],
+        patience: float = PATIENCE,
+    ) -> Store:
+        """A new campaign whose first trials are at `points`."""
+        if not isinstance(name, str) or not 0 < len(name.strip()) <= LONGEST_NAME:
+            raise InvalidInput(f"name must be text of 1 to {LONGEST_NAME} characters, got {name!r}")
+        database, request = Database(url, patience), uuid4().hex
+        _check_folder(database)
+        database.read(schema_version, once=True)
+        database.use_wal()
+
+        def work(connection: Connection) -> Row[Any]:
+            now = database.now(connection)
+            prepare_schema(connection, now)
+            known = _find(connection, name)
+            if known is not None and known.request == request:  # the commit happened, but the line broke
+                return known
+            if known is not None:
+                raise InvalidInput(
+                    f"name must be new to the database, got {name!r}, which it has; open that campaign instead"
+                )
+            row = {"name": name, "space": json.dumps(space.to_json()), "settings": json.dumps(asdict(settings))}
+            connection.execute(insert(CAMPAIGNS).values(**row, request=request, created_at=now))
+            made = _find(connection, name)
+            assert made is not None
+            Ledger(connection, made.id, now).add(points, "initial", request)
+            return made
+
+        return cls(database, database.write(work))
+
+    @classmethod
+    def open(cls, url: str, name: str, patience: float = PATIENCE) -> Store:
+        """A campaign that is there; tables of an older version are brought up to date."""
+        database = Database(url, patience)
+        if database.file is not None and not database.file.exists():
+            raise InvalidInput(
+                f"url must name an existing database, got {database.shown_url!r}; create the campaign first"
+            )
+        version = database.read(schema_version, once=True)
+        if version not in (0, SCHEMA_VERSION):
+            database.write(lambda connection: prepare_schema(connection, database.now(connection)))
+        names, row = database.read(lambda connection: _look_up(connection, name)) if version else ([], None)
+        if row is None:
+            known = suggest(name, names) or (
+                f"; it has {', '.join(map(repr, names[:5]))}" if names else "; it has none"
+            )
+            raise InvalidInput(f"name must be a campaign of {database.shown_url!r}, got {name!r}{known}")
+        try:
+            return cls(database, row)
+        except (ValueError, TypeError) as error:
+            raise UnreadableFile(f"campaign {name!r} must have readable settings, got {error}") from error
+
+    def ask(self, n: int, budget: int | None, seconds: float, worker: str, request: str) -> list[Trial]:
+        """Lease up to n trials that are there; the same request again is given the same ones."""
+        return self._write(lambda now: now.answered(request) or now.grant(n, budget, seconds, worker, request))
+
+    def add(self, points: Sequence[Mapping[str, Any]], request: str) -> list[int]:
+        """New open trials, before any that would be proposed; returns their numbers."""
+        return self._write(lambda now: now.add(points, "added", request))
+
+    def add_and_ask(
+        self,
+        points: Sequence[Mapping[str, Any]],
+        expected: int | None,
+        budget: int | None,
+        seconds: float,
+        worker: str,
+        request: str,
+    ) -> list[Trial] | None:
+        """New trials at `points`, leased at once; None, and nothing done, where there are not `expected` trials.
+
+        Whatever is expected, there are never more trials than the budget allows.
+        """
+
+        def work(now: Ledger) -> list[Trial] | None:
+            known = now.answered(request)
+            if known:
+                return known
+            count = now.count()
+            if expected is not None and count != expected:
+                return None
+            left = len(points) if budget is None else max(0, budget - count)
+            now.add(points[:left], "proposed", request)
+            return now.grant(len(points), budget, seconds, worker, request)
+
+        return self._write(work)
+
+    def tell(self, number: int, lease: int | None, y: float, worker: str = "") -> Outcome:
+        """Record a result; see `Ledger.tell`."""
+        return self._write(lambda now: now.tell(number, lease, y, worker))
+
+    def fail(self, number: int, lease: int | None, reason: str) -> Outcome:
+        """Record a failure; see `Ledger.fail`."""
+        return self._write(lambda now: now.fail(number, lease, reason))
+
+    def renew(self, number: int, lease: int, seconds: float) -> None:
+        """Let a lease begin anew; see `Ledger.renew`."""
+        self._write(lambda now: now.renew(number, lease, seconds))
+
+    def release(self, number: int, lease: int) -> bool:
+        """Hand a trial back; see `Ledger.release`."""
+        return self._write(lambda now: now.release(number, lease))
+
+    def records(self) -> list[Record]:
+        """Every trial, by number."""
+        return self.database.read(lambda connection: read_records(connection, self.campaign_id, self._now(connection)))
+
+    def status(self) -> Status:
+        """Where the campaign stands."""
+
+        def work(connection: Connection) -> Status:
+            records = read_records(connection, self.campaign_id, self._now(connection))
+            odd = count_lapses(connection, self.campaign_id), count_repeats(connection, self.campaign_id)
+            return summarise(self.name, self.settings.budget, records, *odd)
+
+        return self.database.read(work)
+
+    def _now(self, connection: Connection) -> float:
+        return self.database.now(connection)
+
+    def _write(self, work: Callable[[Ledger], T]) -> T:
+        def locked(connection: Connection) -> T:
+            ledger = Ledger(connection, self.campaign_id, 0.0)
+            ledger.lock()
+            ledger.now = self.database.now(connection)  # read under the lock: time does not stand still in a queue
+            return work(ledger)
+
+        return self.database.write(locked)
+
+
+def _find(connection: Connection, name: str) -> Row[Any] | None:
+    return connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).one_or_none()
+
+
+def _look_up(connection: Connection, name: str) -> tuple[list[str], Row[Any] | None]:
+    names = connection.scalars(select(CAMPAIGNS.c.name).order_by(CAMPAIGNS.c.id)).all()
+    return list(names), _find(connection, name)
+
+
+def _check_folder(database: Database) -> None:
+    if database.file is not None and not database.file.parent.is_dir():
+        raise InvalidInput(
+            f"url must lie in an existing folder, got {database.shown_url!r}; "
+            f"create {str(database.file.parent)!r} first"
+        )

@@ -1,0 +1,176 @@
+"""`genbayes design`: a campaign from the shell."""
+
+import json
+
+import pandas as pd
+import pytest
+
+URL = "sqlite:///rocket.db"
+WHERE = (URL, "rocket")
+INPUTS = ("--input", "mach=0.2:6", "--input", "stages=1:3:int", "--input", "gas=He,O2")
+
+
+@pytest.fixture
+def begun(ask):
+    assert ask("design", "create", *WHERE, *INPUTS, "--n-initial", "4").code == 0
+    return ask
+
+
+def test_a_campaign_is_created_and_the_next_commands_are_shown(ask) -> None:
+    answer = ask("design", "create", *WHERE, *INPUTS)
+    assert (answer.code, answer.err) == (0, "")
+    assert "Campaign rocket in sqlite:///rocket.db" in answer.out
+    assert "30, a Latin hypercube" in answer.lines
+    assert "genbayes worker sqlite:///rocket.db rocket -- ./simulate.sh {mach} {stages} {gas}" in answer.lines
+
+
+def test_a_space_can_come_from_a_file(ask, tmp_path) -> None:
+    (tmp_path / "space.toml").write_text("mach = [0.2, 6]\n")
+    found = ask("design", "create", *WHERE, "--space", "space.toml", "--budget", "40", "--json").json
+    assert found["space"] == {"mach": [0.2, 6.0]}
+    assert (found["n_open"], found["budget"]) == (10, 40)
+
+
+@pytest.mark.filterwarnings("default")
+def test_trials_are_asked_for_and_told(begun) -> None:
+    first, second = begun("design", "ask", *WHERE, "-n", "2", "--worker", "me", "--json").json["trials"]
+    assert (first["number"], second["number"], first["worker"]) == (1, 2, "me")
+    assert set(first["x"]) == {"mach", "stages", "gas"}
+    words = ("--y", "-0.5", "--lease", str(first["lease"]))
+    assert begun("design", "tell", *WHERE, "1", *words, "--json").json == {"trial": 1, "outcome": "counted"}
+    assert begun("design", "tell", *WHERE, "1", *words).out == "Trial 1: nothing new\n"
+    late = begun("design", "tell", *WHERE, "1", "--y", "2", "--lease", str(first["lease"]))
+    assert (late.code, "kept as a repeat" in late.out) == (0, True)
+    assert late.err == "Warning: trial 1 had a result already; 2.0 was kept as a repeat and is not counted\n"
+
+
+def test_a_table_of_trials_shows_what_to_tell(begun) -> None:
+    answer = begun("design", "ask", *WHERE)
+    assert "genbayes design tell sqlite:///rocket.db rocket 1 --y VALUE --lease 1" in answer.lines
+    assert "mach" in answer.out
+
+
+def test_a_failure_is_recorded_with_its_reason(begun) -> None:
+    begun("design", "ask", *WHERE)
+    words = ("fail", *WHERE, "1", "--reason", "diverged")
+    assert begun("design", *words).out == "Trial 1: recorded as failed\n"
+    assert "trial 1 failed diverged" in begun("design", "status", *WHERE).lines
+
+
+@pytest.mark.parametrize(("y", "shown"), [("nan", "nan"), ("broken", "'broken'")])
+def test_a_response_that_is_no_number_fails_the_trial_and_is_bad_input(begun, y: str, shown: str) -> None:
+    begun("design", "ask", *WHERE)
+    answer = begun("design", "tell", *WHERE, "1", "--y", y)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == f"Error: y must be a finite number, got {shown}; trial 1 was recorded as failed\n"
+    assert begun("design", "status", *WHERE, "--json").json["n_failed"] == 1
+
+
+def test_points_of_ones_own_are_added_from_a_table(begun, tmp_path) -> None:
+    frame = pd.DataFrame({"gas": ["He", "O2"], "stages": [1, 3], "mach": [0.5, 1.5], "note": ["a", "b"]})
+    frame.to_csv(tmp_path / "points.csv", index=False)
+    assert begun("design", "add", *WHERE, "points.csv", "--json").json == {"trials": [5, 6]}
+    trials = begun("design", "ask", *WHERE, "-n", "6", "--json").json["trials"]
+    assert trials[4]["x"] == {"mach": 0.5, "stages": 1, "gas": "He"}
+
+
+@pytest.fixture
+def run(begun):
+    """Twenty runs done, one failed."""
+    from genbayes import Campaign
+
+    campaign = Campaign.open(*WHERE)
+    for trial in campaign.ask(21):
+        x = trial.x["mach"] + trial.x["stages"]
+        campaign.fail(trial, "diverged") if trial.number == 21 else campaign.tell(trial, x)
+    campaign.ask()
+    return begun
+
+
+def test_the_status_counts_runs_and_says_who_holds_which(run) -> None:
+    found = run("design", "status", *WHERE, "--json").json
+    counts = {name: found[f"n_{name}"] for name in ("done", "running", "failed", "open", "lapsed", "trials")}
+    assert counts == {"done": 20, "running": 1, "failed": 1, "open": 0, "lapsed": 0, "trials": 22}
+    assert list(found["workers"].values()) == [1]
+    assert found["learning_curve"] is None
+
+
+def test_the_learning_curve_is_shown_on_request(run) -> None:
+    answer = run("design", "status", *WHERE, "--curve")
+    assert "CRPS of unseen runs" in answer.out
+    assert "runs lower the CRPS by about" in answer.lines
+    assert run("design", "status", *WHERE, "--curve", "--json").json["learning_curve"]["n"] == [15, 16, 17, 18, 19, 20]
+
+
+def test_a_page_shows_counts_curve_and_places(run, tmp_path) -> None:
+    answer = run("design", "status", *WHERE, "--report", "page.html")
+    assert (answer.code, "Open page.html in a browser" in answer.lines) == (0, True)
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<svg") == 5  # curve, order, three pairs
+    assert all(word in page for word in ("Learning curve", "Where the runs went", "diverged", "Lapsed"))
+    assert "<script" not in page
+
+
+def test_a_page_of_a_campaign_without_results_has_no_curve(begun, tmp_path) -> None:
+    assert begun("design", "status", *WHERE, "--report", "page.html", "--json").code == 0
+    assert "Learning curve" not in (tmp_path / "page.html").read_text()
+
+
+def test_runs_are_exported_ready_to_fit(run, tmp_path) -> None:
+    assert "Wrote 20 rows" in run("design", "export", *WHERE, "-o", "runs.csv").out
+    table = pd.read_csv(tmp_path / "runs.csv")
+    assert list(table.columns) == ["mach", "stages", "gas", "y"]
+    assert run("design", "export", *WHERE).out == (tmp_path / "runs.csv").read_text()
+
+
+def test_every_trial_can_be_exported_with_its_times(run, tmp_path) -> None:
+    run("design", "export", *WHERE, "--all", "-o", "all.parquet")
+    table = pd.read_parquet(tmp_path / "all.parquet")
+    assert len(table) == 22
+    assert table["state"].value_counts().to_dict() == {"done": 20, "running": 1, "failed": 1}
+    found = run("design", "export", *WHERE, "--all", "--json").json
+    assert found["columns"]["y"][20:] == [None, None]
+    assert json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["create", *WHERE], "inputs must be given by --input or by --space, got neither"),
+        (["create", *WHERE, "--input", "x=0:1", "--space", "a.toml"], "inputs must be given by --input or by --space"),
+        (["create", *WHERE, "--input", "x=1:0"], "bounds of 'x' must rise"),
+        (["create", "rocket.db", "rocket", "--input", "x=0:1"], "url must name a database such as"),
+        (["create", "sqlite:///no/a.db", "a", "--input", "x=0:1"], "url must lie in an existing folder"),
+        (["create", *WHERE, "--input", "x=0:1", "--proposer", "oracle"], "proposer must be one of"),
+        (["ask", *WHERE], "url must name an existing database"),
+        (["ask", *WHERE, "-n", "0"], "invalid value for '-n'"),
+        (["status", *WHERE, "--report", "no/page.html"], "path must lie in an existing folder"),
+        (["export", *WHERE, "-o", "runs.xlsx"], "path must end in .csv"),
+        (["sttaus", *WHERE], "no such command 'sttaus'; did you mean 'status'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_no_file(ask, tmp_path, words: list[str], sentence: str) -> None:
+    answer = ask("design", *words)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert answer.err.startswith(f"Error: {sentence}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["create", *WHERE, "--input", "x=0:1"], "name must be new to the database, got 'rocket'"),
+        (["ask", URL, "rokcet"], "name must be a campaign of"),
+        (["tell", *WHERE, "9", "--y", "1"], "trial must be one of the campaign's 4, got number 9"),
+        (["tell", *WHERE, "1", "--y", "1", "--lease", "5"], "lease must be one that was given for trial 1, got 5"),
+        (["fail", *WHERE, "9"], "trial must be one of the campaign's 4, got number 9"),
+    ],
+)
+def test_bad_input_to_a_campaign_is_one_sentence(begun, words: list[str], sentence: str) -> None:
+    answer = begun("design", *words)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert answer.err.startswith(f"Error: {sentence}")
+
+
+def test_without_a_command_the_help_is_shown(ask) -> None:
+    assert "create" in ask("design").out

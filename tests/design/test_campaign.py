@@ -1,0 +1,371 @@
+"""Campaigns: what is handed out, what counts, what is refused, on both kinds of database."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genbayes import Box, Campaign
+from genbayes.data import Choice, Integer
+from genbayes.design import BudgetSpent, LeaseLost, RandomProposer, RepeatKept, RunFailed
+from genbayes.errors import InvalidInput, MissingExtra
+
+SPACE = Box({"mach": (0.2, 6.0), "stages": Integer(1, 3), "gas": Choice("He", "O2")})
+
+
+@pytest.fixture
+def campaign(url: str) -> Campaign:
+    return Campaign.create(url, "rocket", SPACE, n_initial=4, lease_seconds=60, random_state=0)
+
+
+def test_trials_are_handed_out_in_order_each_with_a_larger_lease(campaign: Campaign) -> None:
+    first, *others = campaign.ask(), *campaign.ask(2)
+    trials = [first, *others]
+    assert [trial.number for trial in trials] == [1, 2, 3]
+    assert trials[0].lease < trials[1].lease < trials[2].lease
+    assert all(SPACE.take(trial.x) == trial.x for trial in trials)
+
+
+def test_nobody_is_given_a_trial_that_another_holds(campaign: Campaign, url: str) -> None:
+    other = Campaign.open(url, "rocket")
+    numbers = [who.ask().number for who in (campaign, other, campaign, other, campaign, other)]
+    assert sorted(numbers) == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_campaign_goes_on_where_it_stopped_to_the_last_digit(campaign: Campaign, url: str) -> None:
+    campaign.tell(campaign.ask(), y=0.1 + 0.2)
+    again = Campaign.open(url, "rocket")
+    assert again.space == SPACE
+    assert again.settings == campaign.settings
+    pd.testing.assert_frame_equal(again.to_frame(), campaign.to_frame())
+    assert again.to_frame()["y"].iloc[0] == 0.1 + 0.2
+    assert again.ask().number == 2
+
+
+def test_one_database_holds_many_campaigns_that_do_not_mix(campaign: Campaign, url: str) -> None:
+    other = Campaign.create(url, "other", {"x": (0, 1)}, n_initial=2, random_state=0)
+    other.tell(other.ask(), 1.0)
+    assert (campaign.status().n_done, other.status().n_done) == (0, 1)
+    assert other.ask().number == 2
+    with pytest.raises(InvalidInput, match="lease must be one that was given for trial 1"):
+        campaign.tell(type(campaign.ask())(1, {}, lease=1), 2.0)  # a lease of the other's
+
+
+def test_the_first_result_counts_another_is_kept_and_the_same_again_is_silent(campaign: Campaign) -> None:
+    trial = campaign.ask()
+    assert campaign.tell(trial, 2.0) == "counted"
+    assert campaign.tell(trial, 2.0) == "again"
+    with pytest.warns(RepeatKept, match="trial 1 had a result already; 3.0 was kept as a repeat and is not counted"):
+        assert campaign.tell(trial, 3.0) == "repeat"
+    assert campaign.tell(trial, 3.0) == "again"
+    status = campaign.status()
+    assert (status.n_done, status.n_repeats) == (1, 1)
+    assert campaign.to_frame()["y"].iloc[0] == 2.0
+
+
+def test_a_lease_that_lapsed_is_offered_again_and_its_first_result_counts_all_the_same(campaign, clock) -> None:
+    clock.govern(campaign)
+    late = campaign.ask()
+    clock.time += 61
+    assert campaign.status().n_lapsed == 1
+    assert campaign.to_frame()["state"].iloc[0] == "open"
+    prompt = campaign.ask()
+    assert (prompt.number, prompt.x) == (late.number, late.x)
+    assert prompt.lease > late.lease
+    with pytest.raises(
+        LeaseLost, match="lease of trial 1 must be the current one to be renewed.*another worker has it"
+    ):
+        campaign.renew(late)
+    assert campaign.fail(late, "crashed") == "late"  # not his to fail any more
+    assert campaign.tell(late, 5.0) == "counted"  # but a finished run is never thrown away
+    with pytest.warns(RepeatKept, match="kept as a repeat"):
+        campaign.tell(prompt, 6.0)
+    assert campaign.to_frame()["y"].iloc[0] == 5.0
+    assert campaign.status().n_lapses == 1
+
+
+def test_a_lease_that_is_renewed_does_not_lapse(campaign: Campaign, clock) -> None:
+    clock.govern(campaign)
+    trial = campaign.ask()
+    for _ in range(5):
+        clock.time += 50
+        campaign.renew(trial)
+    assert campaign.ask().number == 2
+    assert campaign.status().n_lapses == 0
+
+
+def test_a_trial_that_is_handed_back_is_offered_at_once(campaign: Campaign) -> None:
+    trial = campaign.ask()
+    assert campaign.release(trial)
+    assert not campaign.release(trial)
+    assert campaign.ask().number == trial.number
+
+
+@pytest.mark.parametrize(
+    ("y", "reason"),
+    [
+        (float("nan"), "y must be a finite number, got nan"),
+        (float("inf"), "y must be a finite number, got inf"),
+        ("diverged", "y must be a finite number, got 'diverged'"),
+        (None, "y must be a finite number, got None"),
+        ([1.0, 2.0], "y must be one number, got 2 values"),
+        (np.array([]), "y must be one number, got 0 values"),
+    ],
+)
+def test_a_response_that_is_no_number_fails_its_trial_with_the_reason(make_campaign, y, reason: str) -> None:
+    campaign = make_campaign()
+    with pytest.warns(RunFailed, match=f"{reason}; trial 1 was recorded as failed"):
+        assert campaign.tell(campaign.ask(), y) == "failed"
+    assert campaign.status().failures == ((1, reason),)
+
+
+def test_a_trial_that_failed_by_a_slip_can_be_told_after_all(make_campaign) -> None:
+    campaign = make_campaign()
+    trial = campaign.ask()
+    with pytest.warns(RunFailed, match="recorded as failed"):
+        campaign.tell(trial, float("nan"))
+    assert campaign.tell(trial, 1.0) == "counted"
+    assert campaign.to_frame().loc[0, ["state", "reason"]].tolist() == ["done", None]
+
+
+@pytest.mark.parametrize("y", [np.float64(2), np.array([2.0]), np.array(2), 2, [2]], ids=repr)
+def test_anything_that_holds_one_number_is_a_response(make_campaign, y) -> None:
+    campaign = make_campaign()
+    assert campaign.tell(campaign.ask(), y) == "counted"
+    assert campaign.to_frame()["y"].iloc[0] == 2.0
+
+
+def test_failing_a_trial_twice_keeps_the_first_reason(make_campaign) -> None:
+    campaign = make_campaign()
+    trial = campaign.ask()
+    assert [campaign.fail(trial, "first"), campaign.fail(trial, "second")] == ["failed", "again"]
+    assert campaign.status().failures == ((1, "first"),)
+
+
+def test_failing_a_trial_that_is_done_changes_nothing(make_campaign) -> None:
+    campaign = make_campaign()
+    trial = campaign.ask()
+    campaign.tell(trial, 1.0)
+    assert campaign.fail(trial, "too late") == "late"
+    assert campaign.status().n_done == 1
+
+
+def test_telling_an_unknown_trial_is_refused(make_campaign) -> None:
+    with pytest.raises(InvalidInput, match="trial must be one of the campaign's 5, got number 9"):
+        make_campaign().tell(9, 1.0)
+
+
+def test_trials_beyond_the_initial_ones_are_proposed(make_campaign) -> None:
+    campaign = make_campaign(n_initial=2)
+    trials = campaign.ask(5)
+    assert [trial.number for trial in trials] == [1, 2, 3, 4, 5]
+    assert campaign.to_frame()["source"].tolist() == ["initial"] * 2 + ["proposed"] * 3
+
+
+def test_the_same_seed_gives_the_same_campaign(tmp_path) -> None:
+    def inputs(file: str, seed: int) -> list[float]:
+        campaign = Campaign.create(f"sqlite:///{tmp_path}/{file}", "a", {"x": (0, 1)}, n_initial=3, random_state=seed)
+        return [campaign.ask().x["x"] for _ in range(6)]
+
+    first = inputs("a.db", 1)
+    assert inputs("b.db", 1) == first
+    assert inputs("c.db", 2) != first
+
+
+class Spy:
+    """A proposer that remembers what it was shown and proposes the middle."""
+
+    def propose(self, space, X_done, y_done, X_running, n, rng):
+        self.seen = X_done, y_done, X_running, n
+        return np.full((n, space.d), 0.5)
+
+
+def test_a_proposer_sees_runs_that_ended_in_their_order_failed_ones_as_nan_and_those_under_way(sqlite_url) -> None:
+    spy = Spy()
+    campaign = Campaign.create(sqlite_url, "a", SPACE, n_initial=3, proposer=spy, random_state=0)
+    first, second, third = campaign.ask(3)
+    campaign.tell(second, 2.0)
+    campaign.fail(first, "crashed")
+    proposed = campaign.ask()
+    X_done, y_done, X_running, n = spy.seen
+    np.testing.assert_allclose(X_done, SPACE.to_unit([second.x, first.x]))
+    np.testing.assert_array_equal(y_done, [2.0, np.nan])
+    np.testing.assert_allclose(X_running, SPACE.to_unit([third.x]))
+    assert n == 1
+    assert proposed.x == {"mach": pytest.approx(3.1), "stages": 2, "gas": "O2"}
+
+
+def test_a_proposer_of_ones_own_must_be_given_again(sqlite_url) -> None:
+    Campaign.create(sqlite_url, "a", SPACE, n_initial=0, proposer=Spy())
+    with pytest.raises(InvalidInput, match="proposer must be given to open 'a'"):
+        Campaign.open(sqlite_url, "a").ask()
+    assert Campaign.open(sqlite_url, "a", proposer=RandomProposer()).ask().number == 1
+
+
+def test_a_proposal_of_the_wrong_shape_is_refused(sqlite_url) -> None:
+    class Wrong:
+        def propose(self, space, X_done, y_done, X_running, n, rng):
+            return np.zeros((n, 1))
+
+    campaign = Campaign.create(sqlite_url, "a", SPACE, n_initial=0, proposer=Wrong())
+    with pytest.raises(InvalidInput, match=r"proposer must return finite points of shape \(1, 3\)"):
+        campaign.ask()
+
+
+def test_proposals_made_while_others_add_trials_are_made_again_with_these_in_sight(sqlite_url) -> None:
+    counts = []
+
+    class Slow:
+        def propose(self, space, X_done, y_done, X_running, n, rng):
+            counts.append(len(X_running))
+            if len(counts) == 1:
+                Campaign.open(sqlite_url, "a").add([{"x": 0.5}])
+                Campaign.open(sqlite_url, "a", proposer=RandomProposer()).ask()
+            return space.uniform(n, rng)
+
+    campaign = Campaign.create(sqlite_url, "a", {"x": (0, 1)}, n_initial=0, proposer=Slow())
+    assert campaign.ask().number == 2
+    assert counts == [0, 1]
+
+
+def test_inputs_of_ones_own_are_handed_out_before_any_proposal_and_may_repeat(make_campaign) -> None:
+    campaign = make_campaign(n_initial=0)
+    assert campaign.add(pd.DataFrame({"x": [0.25, 0.25]})) == [1, 2]
+    assert [trial.x["x"] for trial in campaign.ask(2)] == [0.25, 0.25]
+    with pytest.raises(InvalidInput, match="'x' must lie between 0.0 and 1.0, got 2"):
+        campaign.add([{"x": 2}])
+
+
+def test_a_budget_ends_the_asking_but_not_the_telling(make_campaign) -> None:
+    campaign = make_campaign(n_initial=2, budget=3)
+    trials = campaign.ask(10)
+    assert len(trials) == 3
+    with pytest.raises(BudgetSpent, match="budget must leave runs to ask for, got 3, all handed out; 3 are still out"):
+        campaign.ask()
+    assert campaign.release(trials[1])
+    assert campaign.ask().number == 2  # one that was paid for
+    assert campaign.tell(trials[2], 1.0) == "counted"
+
+
+def test_a_budget_below_the_initial_design_stops_there(make_campaign) -> None:
+    assert len(make_campaign(n_initial=5).take(10, budget=2)) == 2
+
+
+def test_the_frame_has_a_row_a_trial(make_campaign) -> None:
+    campaign = make_campaign(SPACE, n_initial=4)
+    done, failed, running = campaign.ask(3, worker="me")
+    campaign.tell(done, 1.5)
+    campaign.fail(failed, "diverged")
+    frame = campaign.to_frame()
+    assert frame["number"].tolist() == [1, 2, 3, 4]
+    assert frame["state"].tolist() == ["done", "failed", "running", "open"]
+    assert frame["mach"].iloc[2] == running.x["mach"]
+    assert frame["worker"].fillna("nobody").tolist() == ["me", "me", "me", "nobody"]
+    assert frame["reason"].iloc[1] == "diverged"
+    assert (frame["finished"] >= frame["started"]).tolist() == [True, True, False, False]
+    assert str(frame["created"].dt.tz) == "UTC"
+
+
+def test_a_frame_without_trials_has_all_columns(make_campaign) -> None:
+    frame = make_campaign(n_initial=0).to_frame()
+    assert frame.empty
+    assert {"number", "state", "x", "y", "worker"} <= set(frame.columns)
+
+
+def test_a_surrogate_is_fitted_to_every_result_that_counts(make_campaign) -> None:
+    class Mean:
+        def fit(self, X, y):
+            self.X, self.y = X, y
+            return self
+
+    campaign = make_campaign(SPACE)
+    with pytest.raises(InvalidInput, match="campaign must have results to fit a surrogate to, got none"):
+        campaign.surrogate(Mean())
+    for trial in campaign.ask(3):
+        campaign.tell(trial, trial.number)
+    campaign.fail(campaign.ask(), "crashed")
+    model = campaign.surrogate(Mean())
+    assert model.y.tolist() == [1.0, 2.0, 3.0]
+    assert list(model.X.columns) == ["mach", "stages", "gas"]
+
+
+def test_two_campaigns_of_one_name_are_refused(campaign: Campaign, url: str) -> None:
+    with pytest.raises(InvalidInput, match="name must be new to the database, got 'rocket', which it has; open that"):
+        Campaign.create(url, "rocket", {"x": (0, 1)})
+    assert campaign.status().n_open == 4
+
+
+def test_a_changed_space_is_refused_when_a_campaign_is_opened(campaign: Campaign, url: str) -> None:
+    Campaign.open(url, "rocket", SPACE)
+    with pytest.raises(InvalidInput, match=r"space must be the one .* got Linear\(lower=0.2, upper=9.0\) for 'mach'"):
+        Campaign.open(url, "rocket", {**SPACE.inputs, "mach": (0.2, 9.0)})
+    with pytest.raises(InvalidInput, match="got None for 'gas'"):
+        Campaign.open(url, "rocket", {"mach": (0.2, 6.0), "stages": Integer(1, 3)})
+
+
+def test_an_unknown_campaign_is_refused_with_the_nearest(campaign: Campaign, url: str) -> None:
+    with pytest.raises(InvalidInput, match="got 'rokcet'; did you mean 'rocket'"):
+        Campaign.open(url, "rokcet")
+    with pytest.raises(InvalidInput, match="got 'xyz'; it has 'rocket'"):
+        Campaign.open(url, "xyz")
+
+
+def test_a_database_that_is_not_there_is_not_made_by_opening(tmp_path) -> None:
+    with pytest.raises(InvalidInput, match="url must name an existing database, got .*; create the campaign first"):
+        Campaign.open(f"sqlite:///{tmp_path}/a.db", "a")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InvalidInput, match="url must lie in an existing folder"):
+        Campaign.create(f"sqlite:///{tmp_path}/no/a.db", "a", {"x": (0, 1)})
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"n_initial": -1}, "n_initial must be a whole number of at least 0, got -1"),
+        ({"initial": "grid"}, "initial must be one of 'latin', 'sobol', got 'grid'"),
+        ({"lease_seconds": 0}, "lease_seconds must be positive and finite, got 0"),
+        ({"budget": 0}, "budget must be a whole number of at least 1, got 0"),
+        ({"proposer": "oracle"}, "proposer must be one of 'random'.*, got 'oracle'"),
+        ({"random_state": -1}, "random_state must be None, a whole number"),
+        ({"space": {"x": (1, 0)}}, "bounds of 'x' must rise"),
+        ({"space": {"y": (0, 1)}}, "inputs must not be called like columns of a campaign, got 'y'; rename it"),
+        ({"name": " "}, "name must be text of 1 to 200 characters, got ' '"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_is_written(tmp_path, settings: dict, sentence: str) -> None:
+    given = {"name": "a", "space": {"x": (0, 1)}} | settings
+    with pytest.raises(InvalidInput, match=sentence):
+        Campaign.create(f"sqlite:///{tmp_path}/a.db", **given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_library_is_told_with_the_extra(monkeypatch) -> None:
+    import sys
+
+    for name in [*sys.modules]:
+        if name.startswith(("sqlalchemy", "genbayes.design.store")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(
+        MissingExtra, match="sqlalchemy must be installed for campaigns, got none; pip install 'genbayes"
+    ):
+        Campaign.open("sqlite:///a.db", "a")
+
+
+def test_initial_designs_are_latin_or_sobol(tmp_path) -> None:
+    for initial in ("latin", "sobol"):
+        campaign = Campaign.create(
+            f"sqlite:///{tmp_path}/{initial}.db", "a", {"x": (0, 1)}, n_initial=8, initial=initial
+        )
+        x = campaign.to_frame()["x"].to_numpy()
+        assert sorted(np.floor(8 * x)) == list(range(8))
+
+
+def test_nothing_warns_in_an_ordinary_campaign(make_campaign) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        campaign = make_campaign()
+        campaign.tell(campaign.ask(), 1.0)
+        campaign.to_frame()
+        repr(campaign)

@@ -1,0 +1,195 @@
+"""Programs as simulators: what they are given, what is read from them, and how they are ended."""
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from genbayes import Box
+from genbayes.data import Choice
+from genbayes.design.command import Command, fill, read_response
+from genbayes.design.faults import SimulatorBroken
+from genbayes.design.running import SimulationFailed, Stopped, StopSignal
+from genbayes.design.trial import Trial
+from genbayes.errors import InvalidInput
+
+SPACE = Box({"mach": (0.2, 6.0), "gas": Choice("He", "O2")})
+TRIAL = Trial(17, {"mach": 0.1 + 0.2, "gas": "He"}, lease=1)
+
+
+@pytest.fixture
+def program(tmp_path: Path):
+    """A shell script of the given lines, as a command."""
+
+    def make(script: str, *arguments: str, **settings) -> Command:
+        file = tmp_path / "simulate.sh"
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+        return Command([str(file), *arguments], SPACE, **settings)
+
+    return make
+
+
+def test_inputs_take_the_places_of_their_names_to_the_last_digit(program) -> None:
+    assert program("echo $1", "{mach}")(TRIAL) == 0.1 + 0.2
+    assert program('test "$1" = "--gas=He:17" && echo 1', "--gas={gas}:{number}")(TRIAL) == 1.0
+
+
+def test_a_value_is_one_word_whatever_it_holds() -> None:
+    assert fill("{gas}", {"gas": "$(rm -rf) ; 'O2'"}) == "$(rm -rf) ; 'O2'"
+
+
+@pytest.mark.parametrize("word", ['{"mach": 3}', "{print $1}", "${mach}", "{}", "a{b c}d"])
+def test_braces_of_other_languages_stay(word: str) -> None:
+    Command(["echo", word], SPACE)
+    assert fill(word, {"mach": 1}) == word
+
+
+def test_doubled_braces_are_braces() -> None:
+    Command(["echo", "{{speed}}"], SPACE)
+    assert fill("{{mach}} {mach}", {"mach": 1}) == "{mach} 1"
+
+
+def test_the_program_finds_the_inputs_on_its_standard_input_and_its_number_in_the_environment(tmp_path) -> None:
+    script = "import json, os, sys; print(json.load(sys.stdin)['mach'] + int(os.environ['GENBAYES_TRIAL']))"
+    assert Command([sys.executable, "-c", script], SPACE)(TRIAL) == pytest.approx(17.3)
+
+
+@pytest.mark.parametrize(
+    ("text", "y"),
+    [
+        ("0.013", 0.013),
+        ("mesh read\n-2e-3\n\n  \n", -2e-3),
+        ('{"drag": 1, "y": 2.5}', 2.5),
+        ("noise\n[3]", 3.0),
+        ("1e5", 1e5),
+    ],
+)
+def test_the_response_is_the_last_line(text: str, y: float) -> None:
+    assert read_response(text, "y", "rule") == y
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "sentence"),
+    [
+        ("", SimulationFailed, "rule, got nothing"),
+        ("\n \n", SimulationFailed, "rule, got nothing"),
+        ("1 2 3", InvalidInput, "y must be one number, got 3 values"),
+        ("1,2", InvalidInput, "y must be one number, got 2 values"),
+        ("[]", InvalidInput, "y must be one number, got 0 values"),
+        ("nan", InvalidInput, "y must be a finite number, got nan"),
+        ("NaN", InvalidInput, "y must be a finite number, got nan"),
+        ("diverged at step 3", InvalidInput, "y must be a finite number, got 'diverged at step 3'"),
+        ('{"Y": 1}', SimulationFailed, "rule, got an object without 'y'"),
+        ('{"y": null}', InvalidInput, "y must be a finite number, got None"),
+        ('{"y": [1, 2]}', InvalidInput, "y must be one number, got 2 values"),
+        ("true", InvalidInput, "y must be a finite number, got True"),
+    ],
+)
+def test_a_last_line_that_is_no_response_is_told(text: str, error: type, sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        read_response(text, "y", "rule")
+
+
+def test_the_key_of_a_json_line_can_be_chosen(program) -> None:
+    assert program("""echo '{"drag": 3}'""", key="drag")(TRIAL) == 3.0
+
+
+def test_a_program_that_prints_nothing_fails(program) -> None:
+    with pytest.raises(SimulationFailed, match="program must print y as its last line, got nothing"):
+        program("true")(TRIAL)
+
+
+def test_a_program_that_complains_is_quoted(program) -> None:
+    with pytest.raises(SimulationFailed, match="left with exit code 3; it said:\nno mesh"):
+        program("echo 1; echo no mesh >&2; exit 3")(TRIAL)
+
+
+def test_a_program_that_is_killed_is_told_by_the_signal(program) -> None:
+    with pytest.raises(SimulationFailed, match="the program was ended by SIGKILL"):
+        program("kill -9 $$")(TRIAL)
+
+
+def test_long_output_is_no_obstacle(program) -> None:
+    assert program("yes | head -c 3000000; yes error | head -c 300000 >&2; echo; echo 4")(TRIAL) == 4.0
+
+
+def test_a_program_that_hangs_is_ended_with_its_children(program, tmp_path: Path) -> None:
+    started = time.monotonic()
+    with pytest.raises(SimulationFailed, match="no result within 0.4 s; the program was ended"):
+        program(f"sleep 60 & echo $! > {tmp_path}/child; wait", timeout=0.4)(TRIAL)
+    assert time.monotonic() - started < 10
+    assert_gone(int((tmp_path / "child").read_text()))
+
+
+def test_a_program_that_ignores_sigterm_is_killed(program, monkeypatch) -> None:
+    monkeypatch.setattr("genbayes.design.command.GRACE", 0.3)
+    with pytest.raises(SimulationFailed, match="no result within"):
+        program("trap '' TERM; while true; do sleep 0.1; done", timeout=0.3)(TRIAL)
+
+
+def test_a_stop_signal_ends_the_program(program, tmp_path: Path) -> None:
+    stop = StopSignal()
+    command = program(f"echo $$ > {tmp_path}/pid; sleep 60", stop=stop)
+    threading.Timer(0.3, stop.set).start()
+    with pytest.raises(Stopped):
+        command(TRIAL)
+    assert_gone(int((tmp_path / "pid").read_text()))
+
+
+def assert_gone(pid: int) -> None:
+    for _ in range(50):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        if Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z":
+            return  # ended, waiting for init
+        time.sleep(0.1)
+    raise AssertionError(f"{pid} must be gone")
+
+
+def test_a_run_that_fails_is_tried_again(program, tmp_path: Path) -> None:
+    flaky = f"echo x >> {tmp_path}/tries; test $(wc -l < {tmp_path}/tries) -ge 3 && echo 5"
+    assert program(flaky, retries=2)(TRIAL) == 5.0
+
+
+def test_a_run_that_always_fails_says_how_often_it_was_tried(program) -> None:
+    with pytest.raises(SimulationFailed, match=r"exit code 1 \(3 tries\)"):
+        program("exit 1", retries=2)(TRIAL)
+
+
+def test_the_response_can_be_read_from_a_file_of_the_trial(program, tmp_path: Path) -> None:
+    command = program(f"echo noise; echo '{{\"y\": 6}}' > {tmp_path}/out_$1.json", "{number}")
+    command.file = f"{tmp_path}/out_{{number}}.json"
+    assert command(TRIAL) == 6.0
+
+
+def test_an_old_file_is_not_taken_for_a_new_result(program, tmp_path: Path) -> None:
+    (tmp_path / "out.txt").write_text("1.0")
+    with pytest.raises(SimulationFailed, match="program must write y to .*out.txt', got no new file there"):
+        program("true", file=f"{tmp_path}/out.txt")(TRIAL)
+
+
+def test_a_program_that_disappears_is_not_the_trials_fault(program, tmp_path: Path) -> None:
+    command = program("echo 1")
+    (tmp_path / "simulate.sh").unlink()
+    with pytest.raises(SimulatorBroken, match="command must name a program that can be run"):
+        command(TRIAL)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "command must name a program, got nothing after --"),
+        (["no-such-program"], "command must name a program that can be run, got 'no-such-program'"),
+        (["echo", "{mahc}"], "command must use inputs of the campaign, got {mahc}; did you mean 'mach'"),
+        (["echo", "{speed}"], "got {speed}; the inputs are mach, gas; or write {{speed}} to keep braces"),
+    ],
+)
+def test_a_command_that_is_none_is_refused_before_any_trial_is_asked_for(words: list[str], sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        Command(words, SPACE)

@@ -1,0 +1,212 @@
+"""The life of a trial against a simple model of it, with a clock in the test's hands."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
+from sqlalchemy import create_engine, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from genbayes.design.faults import LeaseLost
+from genbayes.design.ledger import Ledger
+from genbayes.design.schema import CAMPAIGNS, RESULTS, TRIALS, prepare_schema
+from genbayes.errors import InvalidInput
+
+BUDGET = 6
+times = st.floats(0.5, 20.0)
+responses = st.sampled_from([0.0, 1.0, 2.5])
+
+
+def open_ledger() -> Ledger:
+    """A campaign in memory, in one transaction that is never committed."""
+    connection = create_engine("sqlite://").connect()
+    prepare_schema(connection, 0.0)
+    row = {"name": "a", "space": "{}", "settings": "{}", "request": "r", "created_at": 0.0}
+    connection.execute(insert(CAMPAIGNS).values(row))
+    return Ledger(connection, 1, 0.0)
+
+
+@dataclass
+class Model:
+    """What a trial should be, in the fewest words."""
+
+    y: float | None = None
+    failed: bool = False
+    lease: int | None = None
+    expires: float = 0.0
+    held: bool = False
+    leases: list[int] = field(default_factory=list)
+    results: set[tuple[int, float]] = field(default_factory=set)
+
+    def can_be_offered(self, now: float) -> bool:
+        return self.y is None and not self.failed and (not self.held or self.expires <= now)
+
+
+class Lives(RuleBasedStateMachine):
+    """Asks, tells, failures, renewals and hand-backs in any order, while time passes."""
+
+    leases = Bundle("leases")
+
+    @initialize(n=st.integers(0, 4))
+    def begin(self, n: int) -> None:
+        self.ledger, self.models, self.n_requests = open_ledger(), {}, 0
+        self.add(n)
+
+    def teardown(self) -> None:
+        if hasattr(self, "ledger"):
+            self.ledger.connection.close()
+
+    def request(self) -> str:
+        self.n_requests += 1
+        return f"request {self.n_requests}"
+
+    @rule(n=st.integers(0, 2))
+    def add(self, n: int) -> None:
+        for number in self.ledger.add([{"x": 0.5}] * n, "added", self.request()):
+            assert number not in self.models
+            self.models[number] = Model()
+
+    @rule(seconds=times)
+    def wait(self, seconds: float) -> None:
+        self.ledger.now += seconds
+
+    @rule(target=leases, n=st.integers(1, 3), seconds=times)
+    def ask(self, n: int, seconds: float):
+        now, request = self.ledger.now, self.request()
+        again = [k for k, m in self.models.items() if m.leases and m.can_be_offered(now)]
+        new = [k for k, m in self.models.items() if not m.leases and m.can_be_offered(now)]
+        left = max(0, BUDGET - sum(bool(m.leases) for m in self.models.values()))
+        expected = again[:n]
+        expected += new[: min(n - len(expected), left)]
+        trials = self.ledger.grant(n, BUDGET, seconds, "w", request)
+        assert [trial.number for trial in trials] == expected
+        assert self.ledger.answered(request) == trials
+        for trial in trials:
+            model = self.models[trial.number]
+            assert all(trial.lease > earlier for m in self.models.values() for earlier in m.leases)  # fences rise
+            model.lease, model.expires, model.held = trial.lease, now + seconds, True
+            model.leases.append(trial.lease)
+        return multiple(*((trial.number, trial.lease) for trial in trials))
+
+    @rule(which=leases, y=responses)
+    def tell(self, which: tuple[int, int], y: float) -> None:
+        number, lease = which
+        model = self.models[number]
+        outcome = self.ledger.tell(number, lease, y)
+        if (lease, y) in model.results:
+            assert outcome == "again"
+            return
+        assert outcome == ("counted" if model.y is None else "repeat")
+        model.results.add((lease, y))
+        if model.y is None:
+            model.y, model.failed, model.held = y, False, False
+
+    @rule(which=leases)
+    def fail(self, which: tuple[int, int]) -> None:
+        number, lease = which
+        model = self.models[number]
+        outcome = self.ledger.fail(number, lease, "crashed")
+        if model.failed:
+            assert outcome == "again"
+        elif model.y is None and model.held and model.lease == lease:
+            assert outcome == "failed"
+            model.failed, model.held = True, False
+        else:
+            assert outcome == "late"
+
+    @rule(which=leases, seconds=times)
+    def renew(self, which: tuple[int, int], seconds: float) -> None:
+        number, lease = which
+        model = self.models[number]
+        if model.held and model.lease == lease:
+            self.ledger.renew(number, lease, seconds)
+            model.expires = self.ledger.now + seconds
+        else:
+            with pytest.raises(LeaseLost, match=f"lease of trial {number} must be the current one"):
+                self.ledger.renew(number, lease, seconds)
+
+    @rule(which=leases)
+    def release(self, which: tuple[int, int]) -> None:
+        number, lease = which
+        model = self.models[number]
+        mine = model.held and model.lease == lease
+        assert self.ledger.release(number, lease) == mine
+        if mine:
+            model.held = False
+
+    @invariant()
+    def the_database_agrees_with_the_model(self) -> None:
+        if not hasattr(self, "ledger"):
+            return
+        rows = self.ledger.connection.execute(select(TRIALS).order_by(TRIALS.c.number)).all()
+        for row in rows:
+            model = self.models[row.number]
+            state = "failed" if model.failed else "running" if model.held else "open"
+            assert (row.state, row.y) == (state if model.y is None else "done", model.y)
+        kept = select(TRIALS.c.number, RESULTS.c.lease_id, RESULTS.c.y, RESULTS.c.counted).join(TRIALS)
+        results = self.ledger.connection.execute(kept).all()
+        assert {(n, lease, y) for n, lease, y, _ in results} == {
+            (n, *result) for n, model in self.models.items() for result in model.results
+        }
+        assert sorted(n for n, *_, counted in results if counted) == [
+            n for n, m in sorted(self.models.items()) if m.y is not None
+        ]
+
+
+TestLives = Lives.TestCase
+TestLives.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+
+
+@pytest.fixture
+def ledger():
+    opened = open_ledger()
+    opened.add([{"x": 0.1}, {"x": 0.2}], "initial", "first")
+    yield opened
+    opened.connection.close()
+
+
+def test_the_same_request_adds_once(ledger: Ledger) -> None:
+    assert ledger.add([{"x": 0.3}], "added", "again") == [3]
+    assert ledger.add([{"x": 0.3}], "added", "again") == [3]
+    assert ledger.count() == 3
+
+
+def test_a_result_without_a_lease_counts_and_is_known_again(ledger: Ledger) -> None:
+    assert [ledger.tell(1, None, 2.0), ledger.tell(1, None, 2.0), ledger.tell(1, None, 3.0)] == [
+        "counted",
+        "again",
+        "repeat",
+    ]
+
+
+def test_a_failed_trial_that_is_told_after_all_is_done(ledger: Ledger) -> None:
+    (trial,) = ledger.grant(1, None, 10.0, "w", "r")
+    assert ledger.fail(1, trial.lease, "diverged") == "failed"
+    assert ledger.tell(1, trial.lease, 2.0) == "counted"
+
+
+def test_the_database_itself_refuses_a_second_result_that_counts(ledger: Ledger) -> None:
+    ledger.tell(1, None, 2.0)
+    twice = insert(RESULTS).values(trial_id=1, lease_id=None, y=3.0, counted=True, worker="", told_at=0.0)
+    with pytest.raises(IntegrityError, match="UNIQUE"):
+        ledger.connection.execute(twice)
+
+
+@pytest.mark.parametrize("act", ["tell", "fail", "renew", "release"])
+def test_an_unknown_trial_or_lease_is_refused(ledger: Ledger, act: str) -> None:
+    further = {"tell": (1.0,), "fail": ("why",), "renew": (1.0,), "release": ()}[act]
+    with pytest.raises(InvalidInput, match="trial must be one of the campaign's 2, got number 9"):
+        getattr(ledger, act)(9, 1, *further)
+    with pytest.raises(InvalidInput, match="lease must be one that was given for trial 1, got 77"):
+        getattr(ledger, act)(1, 77, *further)
+
+
+def test_who_has_lost_a_lease_can_tell_a_result_but_not_a_failure(ledger: Ledger) -> None:
+    (lost,) = ledger.grant(1, None, 10.0, "slow", "r1")
+    ledger.now += 11
+    (held,) = ledger.grant(1, None, 10.0, "quick", "r2")
+    assert (held.number, ledger.fail(1, lost.lease, "crashed")) == (lost.number, "late")
+    assert ledger.connection.scalar(select(TRIALS.c.state).where(TRIALS.c.number == 1)) == "running"
+    assert ledger.tell(1, lost.lease, 2.0) == "counted"

@@ -20,7 +20,8 @@ import genbayes
 __all__ = ["build"]
 
 PAGE = Path(__file__).with_name("api.md")
-NO_API = {"benchmarks", "cli", "gp", "tabular"}  # the first two have pages of their own; models stand on the others
+NO_API = {"benchmarks", "cli", "gp", "optimise", "tabular"}  # the first two have pages of their own; models and
+# campaigns stand on the others
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,18 @@ SECTIONS = [
         dict.fromkeys(["MainEffect", "Slice", "main_effects", "slice_inputs"], REPORT),
     ),
     Section("reports", "Pages to read and to send.", REPORT, {}),
-    Section("data", "Tables of runs.", DATA, {}),
+    Section(
+        "design",
+        "Campaigns: which runs to make next, and what they gave.",
+        "concepts/campaigns.md",
+        {},
+    ),
+    Section(
+        "data",
+        "Tables of runs, and the space of a simulator's inputs.",
+        DATA,
+        dict.fromkeys(["Box", "Choice", "Integer", "Linear", "Log"], "concepts/campaigns.md#inputs"),
+    ),
     Section(
         "plotting",
         "Pictures from arrays, each on the Matplotlib axis it is given or on a new one.",

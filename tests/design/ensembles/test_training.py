@@ -69,5 +69,5 @@ def test_a_penalty_holds_members_back() -> None:
 
     train_members(free, rows, SETTINGS, seeds(), Objective())
     train_members(held, rows, SETTINGS, seeds(), Objective(penalty=lambda: 10 * distance()))
-    far = sum(float(((p - s) ** 2).sum()) for p, s in zip(free.parameters(), start, strict=True))
-    assert float(distance().sum()) < 0.5 * far
+    far = sum(float(((p.detach() - s) ** 2).sum()) for p, s in zip(free.parameters(), start, strict=True))
+    assert float(distance().detach().sum()) < 0.5 * far

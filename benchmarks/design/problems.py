@@ -1,4 +1,4 @@
-"""The paper's design problems, or their stand-ins: a space, a simulator, initial runs and a test set for each replicate.
+"""The paper's design problems, or their stand-ins: space, simulator, initial runs and test set of each replicate.
 
 The test set is drawn first and from a stream of its own; rows of a table that are in it are never offered as runs.
 """

@@ -38,9 +38,8 @@ def print_verdicts(name: str, curves: dict[str, Curves]) -> None:
     ours, n = curves["auto"], PROBLEMS[name].n
     for at, limit in TARGETS.get(name, ()):
         values = [curve[at] for curve in ours.values()]
-        print(
-            f"  target at n = {at}: {tell(values)} against at most {limit}: {'met' if np.mean(values) <= limit else 'NOT MET'}"
-        )
+        met = "met" if np.mean(values) <= limit else "NOT MET"
+        print(f"  target at n = {at}: {tell(values)} against at most {limit}: {met}")
     for method, found in curves.items():
         shared = sorted({k for c in found.values() for k in c} & {k for c in ours.values() for k in c})
         if method == "auto" or not shared:
@@ -49,9 +48,8 @@ def print_verdicts(name: str, curves: dict[str, Curves]) -> None:
         gaps = [found[r][at] - ours[r][at] for r in sorted(set(found) & set(ours)) if at in found[r] and at in ours[r]]
         if len(gaps) > 1:
             error = np.std(gaps, ddof=1) / np.sqrt(len(gaps))
-            print(
-                f"  auto is lower than {method} at n = {at} by {np.mean(gaps):.4g}, {np.mean(gaps) / error:.1f} paired SE"
-            )
+            mean = np.mean(gaps)
+            print(f"  auto is lower than {method} at n = {at} by {mean:.4g}, {mean / error:.1f} paired SE")
     if "random" in curves:
         print(f"  random runs that buy what auto has at n = {n}: {equivalent(curves['random'], ours, n)}")
 

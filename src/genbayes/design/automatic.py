@@ -7,6 +7,7 @@ no call takes long; once it has had its share and is behind, it rests until the 
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -20,9 +21,9 @@ __all__ = ["AutoModel"]
 
 FEWEST_RUNS = 30  # for the ensemble: with fewer a fifth of them says nothing
 GOOD_ENOUGH = 0.05  # CRPS of the GP in standard deviations of y below which nothing else is tried: R^2 is 0.99 then
-N_INSTALMENTS = 10  # after which the ensemble has had its chance
-N_STEPS_FIRST, N_STEPS_MORE = 250, 100  # of an instalment: half a second and less
-GROWTH = 1.5  # of the runs, after which it is given another
+N_INSTALMENTS = 15  # after which the ensemble has had its chance
+N_STEPS_FIRST, N_STEPS_MORE = 150, 100  # of an instalment: a quarter of a second or so
+GROWTH = 1.5  # of the runs, after which it begins anew
 
 
 class AutoModel(DesignModel):
@@ -48,7 +49,9 @@ class AutoModel(DesignModel):
 
     def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
         """Learn from runs, (n, p) and (n,), from scratch: the GP only, so that the first answer is quick."""
-        self.gp_, self.ensemble_, self._n_resting, self._n_instalments = DesignGP().fit(X, y, rng), None, 0, 0
+        self.gp_, self.ensemble_ = DesignGP().fit(X, y, rng), None
+        self._n_resting = self._n_begun = self._n_instalments = 0
+        self._has_torch = False
         self.chosen_, self.scores_ = self.gp_, {"gp": float(np.nanmean(self.gp_.score_unseen()))}
         return self
 
@@ -82,7 +85,7 @@ class AutoModel(DesignModel):
         self.chosen_ = self.gp_
         ours = self.gp_.score_unseen()
         self.scores_ = {"gp": float(np.nanmean(ours))}
-        if self._is_to_race(y):
+        if self._is_to_race(y) and self._is_ready():
             self._train_more(X, y, rng)
             assert self.ensemble_ is not None
             behind = ours - self.ensemble_.score_unseen()
@@ -97,11 +100,17 @@ class AutoModel(DesignModel):
         wanting = self.scores_["gp"] > GOOD_ENOUGH * float(np.std(y))
         return len(y) >= max(FEWEST_RUNS, GROWTH * self._n_resting) and wanting
 
+    def _is_ready(self) -> bool:
+        """Whether torch is loaded; the call that loads it, which takes a second or two, does nothing else."""
+        was_ready, self._has_torch = self._has_torch, True
+        import_module("genbayes.design.ensembles.priors")
+        return was_ready
+
     def _train_more(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> None:
         from genbayes.design.ensembles.priors import RandomizedPriors  # torch loads only when it is wanted
 
-        if self.ensemble_ is None:
-            self._n_instalments = 0
+        if self.ensemble_ is None or len(y) >= GROWTH * self._n_begun:
+            self._n_instalments, self._n_begun = 0, len(y)
             self.ensemble_ = RandomizedPriors(n_steps=N_STEPS_FIRST, n_steps_more=N_STEPS_MORE).fit(X, y, rng)
         else:
             self.ensemble_.update(X, y, rng)

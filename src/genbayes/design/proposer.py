@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 
 from genbayes.arrays import FloatArray
 from genbayes.data.space import Box
@@ -107,6 +108,18 @@ class ModelProposer:
             Shape (n, d).
         """
         check_count(n, "n")
+        with threadpool_limits(limits=1, user_api="blas"):  # hundreds of runs: a second thread costs more than it gives
+            return self._propose(space, X_done, y_done, X_running, n, rng)
+
+    def _propose(
+        self,
+        space: Box,
+        X_done: FloatArray,
+        y_done: FloatArray,
+        X_running: FloatArray,
+        n: int,
+        rng: np.random.Generator,
+    ) -> FloatArray:
         taken = np.vstack([X_done, X_running])
         search = self._search(space, taken, rng)
         ran = np.isfinite(y_done)

@@ -24,6 +24,7 @@ from genbayes.network import NetworkShape, PriorIQN, Rows, held_out_scores
 from genbayes.scaling import ResponseScaler
 from genbayes.surrogate.ensemble import law_of_run, member_quantiles
 from genbayes.training import TrainingSettings
+from genbayes.training.threads import single_thread
 from genbayes.validation import check_count
 
 __all__ = ["Ensemble", "NetworkEnsemble"]
@@ -33,8 +34,7 @@ N_HIDDEN, N_LAYERS, N_MERGE = 64, 2, 32
 BATCH_SIZE = 128
 LEARNING_RATE = 2e-2  # high, for the steps are few
 N_STEPS = 1000  # of a training from scratch, at most; it stops when the runs kept aside say so
-N_STEPS_MORE = 60  # of one that goes on after a new run
-RATE_MORE = 0.3  # its peak rate, as a share: the weights are nearly where they should be
+N_STEPS_MORE = 60  # of one that goes on after a new run, at the same rate: a warm restart (Loshchilov & Hutter 2017)
 GROWTH = 1.5  # training starts from scratch when runs have grown by this factor
 WARMUP, AVERAGING, CHECK_EVERY, PATIENCE = 0.05, 0.98, 30, 5
 PROBE = torch.tensor([0.05, 0.5, 0.95])
@@ -140,13 +140,13 @@ class NetworkEnsemble(Ensemble):
         self.network_ = PriorIQN(shape, generators, self.prior_scale)
         self.network_.rescale_prior(rows.Z)
         self._n_fitted = len(y)
-        return self._train(rows, rng, _settings(len(y), self.n_steps, 1.0))
+        return self._train(rows, rng, _settings(len(y), self.n_steps))
 
     def update(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
         """Learn from all runs so far, from the present weights; from scratch when runs have grown by half."""
         if len(y) >= GROWTH * self._n_fitted:
             return self.fit(X, y, rng)
-        return self._train(self._take(X, y), rng, _settings(len(y), self.n_steps_more, RATE_MORE))
+        return self._train(self._take(X, y), rng, _settings(len(y), self.n_steps_more))
 
     def predict_distribution(self, X: Any, of: Of = "run") -> QuantileFunction | Normal:
         """The members' mixture for a new run at each row, (n, p); with "mean" the law of their medians."""
@@ -181,21 +181,23 @@ class NetworkEnsemble(Ensemble):
     def _train(self, rows: Rows, rng: np.random.Generator, settings: TrainingSettings) -> Self:
         children = rng.spawn(self.n_members + 1)
         generators = [torch.Generator().manual_seed(int(child.integers(2**62))) for child in children[1:]]
-        train_members(self.network_, rows, settings, generators, self._objective(len(rows), children[0]))
+        with single_thread():  # so small a network only loses by a second thread
+            train_members(self.network_, rows, settings, generators, self._objective(len(rows), children[0]))
         self._forget()
         return self
 
     def _quantiles(self, X: FloatArray) -> FloatArray:
-        q = self.network_.quantiles(self.scaled(X), PROBE).sort(dim=-1).values
+        with single_thread():
+            q = self.network_.quantiles(self.scaled(X), PROBE).sort(dim=-1).values
         return self.scaler_.inverse(q.double().numpy())
 
 
-def _settings(n: int, n_steps: int, rate: float) -> TrainingSettings:
+def _settings(n: int, n_steps: int) -> TrainingSettings:
     per_epoch = max(1, -(-(n - n // 5) // BATCH_SIZE))
     return TrainingSettings(
         n_epochs=max(1, n_steps // per_epoch),
         batch_size=BATCH_SIZE,
-        learning_rate=rate * LEARNING_RATE,
+        learning_rate=LEARNING_RATE,
         warmup=WARMUP,
         averaging=AVERAGING,
         steps_between_checks=CHECK_EVERY,

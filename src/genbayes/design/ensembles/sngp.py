@@ -14,6 +14,7 @@ from genbayes.design.ensembles.base import GROWTH, N_STEPS, N_STEPS_MORE, SPREAD
 from genbayes.design.ensembles.lastlayer import LastLayerModel
 from genbayes.seeding import torch_generator
 from genbayes.training import TrainingSettings, minimise
+from genbayes.training.threads import single_thread
 
 __all__ = ["SNGP"]
 
@@ -68,7 +69,8 @@ class SNGP(LastLayerModel):
             return ((out - t[batch[0]]).square().mean() + ridge).reshape(1)
 
         settings = TrainingSettings(n_epochs=n_steps, learning_rate=LEARNING_RATE, warmup=0.05)
-        minimise(loss, list(network.parameters()), [torch.arange(len(t))], settings, [torch_generator(rng)])
+        with single_thread():
+            minimise(loss, list(network.parameters()), [torch.arange(len(t))], settings, [torch_generator(rng)])
         return self._remember(X, y, None, PRIOR)
 
     @torch.no_grad()

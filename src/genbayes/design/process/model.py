@@ -1,8 +1,8 @@
 """DesignGP: the Gaussian process that runs are chosen by where the response is smooth.
 
 Squared exponential or Matern-5/2, whichever the runs make more probable; its variance follows its own leave-one-out
-errors from place to place. Parameters are estimated anew when the number of runs has grown by a tenth; in between, a
-new run costs one Cholesky factor.
+errors from place to place. Parameters are estimated anew when the number of runs has grown by a tenth, from scratch
+when by a fifth; in between, a new run costs one Cholesky factor.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["DesignGP"]
 
 SPREAD = float(np.sqrt(12))  # brings a uniform input on (0, 1) to standard deviation 1, what the priors are meant for
 GROWTH = 1.1  # parameters are estimated anew when runs have grown by this factor
-RARE = 2.0  # and searched for from scratch when by this one
+RARE = 1.2  # and searched for from scratch when by this one: a climb cannot leave a maximum that more runs outgrow
 MOST_RUNS = 2_000  # beyond, a random choice of them: a Cholesky factor of more would take seconds
 SURE = 1e-12  # least variance in units of the response's, so that a score never divides by zero
 

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from genbayes.arrays import FloatArray
 from genbayes.design.process.correlation import CORRELATIONS
 from genbayes.design.process.likelihood import profile_of
 from genbayes.gp.profile import GPParameters
@@ -24,6 +25,7 @@ __all__ = ["Found", "parameters_of", "posterior_of", "search_again", "search_all
 
 N_FIRST = 150  # runs of the wide search; the climbs on all runs start from its end
 START_LENGTHS = (0.3, 1.0, 3.0)  # in units of sqrt(p), since distances grow with it
+HARDLY_ANY_NOISE = 1e-6  # nugget of a simulator that may be deterministic
 RIVALS = 2  # correlations that climb on all runs after the wide search
 
 
@@ -52,10 +54,23 @@ def search_all(runs: Replicates, correlations: Sequence[str], rng: np.random.Gen
     found = []
     for name in correlations:
         posterior = posterior_of(few, name)
-        starts = [starting_point(posterior, length * math.sqrt(posterior.p)) for length in START_LENGTHS]
-        found.append(Found(name, search_widely([posterior], starts, lambda minimum: minimum)))
+        found.append(Found(name, search_widely([posterior], _starts(posterior), lambda minimum: minimum)))
     found.sort(key=lambda each: each.minimum.value)
     return search_again(runs, found[:RIVALS])
+
+
+def _starts(posterior: Posterior) -> list[FloatArray]:
+    """Short to long scales, each with the nugget that suits it and with hardly any.
+
+    What scales that are wrong for some inputs cannot explain looks like noise, and a climb from much noise may never
+    find that an input which seemed inert matters.
+    """
+    points: list[FloatArray] = []
+    for length in START_LENGTHS:
+        suited = starting_point(posterior, length * math.sqrt(posterior.p))
+        certain = np.append(suited[:-1], math.log(HARDLY_ANY_NOISE))
+        points += [suited] if np.array_equal(suited, certain) else [suited, certain]
+    return points
 
 
 def search_again(runs: Replicates, known: Sequence[Found]) -> list[Found]:

@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from genbayes.arrays import FloatArray
+from genbayes.design import automatic
+from genbayes.design.automatic import AutoModel
+from genbayes.design.process import DesignGP
+
+
+def smooth(X: FloatArray) -> FloatArray:
+    return np.sin(4 * X[:, 0]) + X[:, 1]
+
+
+def jump(X: FloatArray) -> FloatArray:
+    return np.where(X[:, 0] + 0.3 * np.sin(6 * X[:, 1]) > 0.6, 5.0, 0.0)
+
+
+def test_the_first_answer_is_the_gps() -> None:
+    X = np.random.default_rng(0).uniform(size=(60, 2))
+    model = AutoModel().fit(X, jump(X), np.random.default_rng(0))
+    assert model.chosen_ is model.gp_
+    assert model.ensemble_ is None
+
+
+def test_where_the_gp_is_good_nothing_else_is_tried() -> None:
+    X = np.random.default_rng(0).uniform(size=(60, 2))
+    model = (
+        AutoModel().fit(X[:50], smooth(X[:50]), np.random.default_rng(0)).update(X, smooth(X), np.random.default_rng(0))
+    )
+    assert model.ensemble_ is None
+    assert set(model.scores_) == {"gp"}
+
+
+def test_where_the_gp_is_wanting_the_ensemble_races_from_the_second_update_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(automatic, "N_STEPS_FIRST", 5)
+    X, rng = np.random.default_rng(0).uniform(size=(62, 2)), np.random.default_rng(0)
+    model = AutoModel().fit(X[:60], jump(X[:60]), rng).update(X[:61], jump(X[:61]), rng)
+    assert set(model.scores_) == {"gp"}  # that call loads torch
+    model.update(X, jump(X), rng)
+    assert set(model.scores_) == {"gp", "ensemble"}
+    assert model.chosen_ is model.gp_  # five steps teach a network nothing
+
+
+def test_an_ensemble_that_is_behind_rests_after_its_instalments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(automatic, "N_STEPS_FIRST", 2)
+    monkeypatch.setattr(automatic, "N_STEPS_MORE", 1)
+    monkeypatch.setattr(automatic, "N_INSTALMENTS", 3)
+    X = np.random.default_rng(0).uniform(size=(120, 2))
+    rng = np.random.default_rng(0)
+    model = AutoModel().fit(X[:40], jump(X[:40]), rng)
+    raced = []
+    model.update(X[:40], jump(X[:40]), rng)  # loads torch
+    for n in range(41, 66):
+        model.update(X[:n], jump(X[:n]), rng)
+        raced.append("ensemble" in model.scores_)
+    assert raced[:3] == [True] * 3  # at 41, 42, 43 runs
+    assert not any(raced[3:23])
+    assert raced[-1]  # from 43 times 1.5 on
+
+
+def test_the_chosen_model_answers() -> None:
+    X = np.random.default_rng(0).uniform(size=(40, 2))
+    model = AutoModel().fit(X, smooth(X), np.random.default_rng(0))
+    new = X[:5] + 0.01
+    assert isinstance(model.chosen_, DesignGP)
+    assert np.array_equal(model.predict(new), model.chosen_.predict(new))
+    assert np.array_equal(model.variance_reduction(new, X), model.chosen_.variance_reduction(new, X))
+    assert np.array_equal(model.score_unseen(), model.chosen_.score_unseen())
+    assert model.imagine(new) is not model
+    assert model.draw_path(new, np.random.default_rng(0)).shape == (5,)
+
+
+@pytest.mark.slow
+def test_noisy_regimes_are_left_to_the_ensemble_in_the_end() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(330, 2))
+    y = jump(X) + 0.3 * rng.standard_normal(330)
+    model = AutoModel().fit(X[:300], y[:300], rng)
+    chosen = []
+    for n in range(301, 331):
+        chosen.append(type(model.update(X[:n], y[:n], rng).chosen_).__name__)
+    assert "RandomizedPriors" in chosen

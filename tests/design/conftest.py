@@ -116,7 +116,7 @@ def make_campaign(sqlite_url: str) -> Callable[..., Campaign]:
     """A small campaign on SQLite."""
 
     def make(space: object = None, **settings: object) -> Campaign:
-        settings = {"n_initial": 5, "random_state": 0, "patience": 5.0} | settings
+        settings = {"n_initial": 5, "random_state": 0, "patience": 5.0, "proposer": "random"} | settings
         return Campaign.create(sqlite_url, "small", space or {"x": (0.0, 1.0)}, **settings)
 
     return make

@@ -81,7 +81,9 @@ def count_lines(file: Path) -> int:
 
 
 def main(url: str, folder: Path, n_trials: int, n_workers: int, n_kills: int, seconds: float) -> None:
-    Campaign.create(url, "storm", {"x": (0, 1)}, n_initial=n_trials * 4 // 5, budget=n_trials, random_state=0)
+    Campaign.create(
+        url, "storm", {"x": (0, 1)}, n_initial=n_trials * 4 // 5, budget=n_trials, random_state=0, proposer="random"
+    )
     rng, alive, finished, started, n_forks = random.Random(1), set(), 0, time.monotonic(), 0
     moments = sorted(rng.sample(range(n_trials * 4 // 5), n_kills))  # by progress, not by time: machines differ
     while finished < n_workers and time.monotonic() - started < seconds:

@@ -16,7 +16,7 @@ SPACE = Box({"mach": (0.2, 6.0), "stages": Integer(1, 3), "gas": Choice("He", "O
 
 @pytest.fixture
 def campaign(url: str) -> Campaign:
-    return Campaign.create(url, "rocket", SPACE, n_initial=4, lease_seconds=60, random_state=0)
+    return Campaign.create(url, "rocket", SPACE, n_initial=4, lease_seconds=60, random_state=0, proposer="random")
 
 
 def test_trials_are_handed_out_in_order_each_with_a_larger_lease(campaign: Campaign) -> None:
@@ -44,7 +44,7 @@ def test_a_campaign_goes_on_where_it_stopped_to_the_last_digit(campaign: Campaig
 
 
 def test_one_database_holds_many_campaigns_that_do_not_mix(campaign: Campaign, url: str) -> None:
-    other = Campaign.create(url, "other", {"x": (0, 1)}, n_initial=2, random_state=0)
+    other = Campaign.create(url, "other", {"x": (0, 1)}, n_initial=2, random_state=0, proposer="random")
     other.tell(other.ask(), 1.0)
     assert (campaign.status().n_done, other.status().n_done) == (0, 1)
     assert other.ask().number == 2
@@ -165,7 +165,9 @@ def test_trials_beyond_the_initial_ones_are_proposed(make_campaign) -> None:
 
 def test_the_same_seed_gives_the_same_campaign(tmp_path) -> None:
     def inputs(file: str, seed: int) -> list[float]:
-        campaign = Campaign.create(f"sqlite:///{tmp_path}/{file}", "a", {"x": (0, 1)}, n_initial=3, random_state=seed)
+        campaign = Campaign.create(
+            f"sqlite:///{tmp_path}/{file}", "a", {"x": (0, 1)}, n_initial=3, random_state=seed, proposer="random"
+        )
         return [campaign.ask().x["x"] for _ in range(6)]
 
     first = inputs("a.db", 1)

@@ -52,7 +52,7 @@ def break_line(campaign_or_dialect, when: str, times: int = 1) -> list[str]:
 
 @pytest.fixture
 def campaign(url: str) -> Campaign:
-    return Campaign.create(url, "a", {"x": (0, 1)}, n_initial=3, random_state=0, patience=10.0)
+    return Campaign.create(url, "a", {"x": (0, 1)}, n_initial=3, random_state=0, patience=10.0, proposer="random")
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -96,14 +96,14 @@ def test_a_line_lost_in_the_middle_of_create_makes_one_campaign(campaign, url, m
         self.engine.dialect.do_commit = breaking
 
     monkeypatch.setattr(Database, "__init__", fragile)
-    again = Campaign.create(url, "b", {"x": (0, 1)}, n_initial=3, random_state=0)
+    again = Campaign.create(url, "b", {"x": (0, 1)}, n_initial=3, random_state=0, proposer="random")
     monkeypatch.undo()
     assert again.status().n_trials == 3
     assert count(campaign, CAMPAIGNS) == 2
 
 
 def test_a_server_that_restarts_in_the_middle_of_a_campaign_is_waited_for(server, postgres_url) -> None:
-    campaign = Campaign.create(postgres_url, "a", {"x": (0, 1)}, n_initial=3, random_state=0)
+    campaign = Campaign.create(postgres_url, "a", {"x": (0, 1)}, n_initial=3, random_state=0, proposer="random")
     trial = campaign.ask()
     server._run("pg_ctl", "-w", "-m", "fast", "stop")
     options = f"-p {server.port} -h 127.0.0.1 -k {server.folder} -c fsync=off -c max_connections=60"
@@ -131,7 +131,7 @@ def test_a_password_is_never_shown() -> None:
 
 @pytest.fixture
 def file(sqlite_url: str) -> Path:
-    Campaign.create(sqlite_url, "a", {"x": (0, 1)}, n_initial=3, random_state=0)
+    Campaign.create(sqlite_url, "a", {"x": (0, 1)}, n_initial=3, random_state=0, proposer="random")
     return Path(sqlite_url.removeprefix("sqlite:///"))
 
 

@@ -40,7 +40,7 @@ PROPOSERS = {
     "random": "genbayes.design.proposers:RandomProposer",
     "model": "genbayes.design.proposer:ModelProposer",
 }
-DEFAULT_PROPOSER = "random"
+DEFAULT_PROPOSER = "model"
 
 RUNS_PER_INPUT = 10  # of the initial design: the rule of Loeppky, Sacks and Welch (2009)
 N_TRIES = 3  # to propose while others add trials; then what was proposed stands

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -174,3 +176,10 @@ def test_asking_with_300_runs_and_three_inputs_is_quick() -> None:
     warm = time.process_time() - started
     assert warm < cold
     assert cold < 4.0  # processor time; 2 s are promised on an idle machine, this one runs other tests beside it
+
+
+def test_proposing_with_a_gaussian_process_does_not_load_torch() -> None:
+    """A command that asks for one trial would wait longer for the import than for the model."""
+    lines = "import sys, genbayes.design.proposer; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

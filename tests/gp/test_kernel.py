@@ -3,7 +3,8 @@ import pytest
 import torch
 from sklearn.gaussian_process.kernels import Matern
 
-from genbayes.gp.kernel import matern52, matern52_slope, matern52_with_slope, scaled_distances
+from genbayes.gp.kernel import matern52, matern52_slope, scaled_distances
+from genbayes.gp.matern import matern52_with_slope
 
 S = torch.tensor([0.0, 1e-12, 0.3, 2.0, 50.0], dtype=torch.float64)
 

@@ -24,7 +24,8 @@ from torch import Tensor
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import UnreadableFile
-from genbayes.gp.kernel import matern52, matern52_with_slope, scaled_distances
+from genbayes.gp.kernel import matern52, scaled_distances
+from genbayes.gp.matern import matern52_with_slope
 from genbayes.gp.replicates import Replicates
 
 __all__ = ["SparseParameters", "SparseProcess", "choose_inducing", "collapsed_bound", "condition"]

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from genbayes.arrays import FloatArray
-from genbayes.gp.kernel import matern52_with_slope
 from genbayes.gp.likelihood import factorise, solve_factored
+from genbayes.gp.matern import matern52_with_slope
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.replicates import Replicates
 

@@ -21,9 +21,9 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.gp.kernel import matern52_with_slope
 from genbayes.gp.likelihood import factorise, solve_factored
 from genbayes.gp.local import solve_locally
+from genbayes.gp.matern import matern52_with_slope
 from genbayes.gp.neighbours import NearestRows, nearest_previous
 
 __all__ = ["FullScale"]

@@ -2,20 +2,17 @@
 
 Double precision, on batches of any shape, so that the exact GP, its local approximation and the heteroskedastic GP
 share one formula. Derivatives with respect to the squared distance are written out: automatic differentiation of
-sqrt(s) fails at s = 0, where every row meets itself. Torch for those who differentiate, NumPy for those who do not.
+sqrt(s) fails at s = 0, where every row meets itself. Torch, for those who differentiate; in NumPy: `matern.py`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from genbayes.arrays import FloatArray
-
-__all__ = ["matern52", "matern52_slope", "matern52_with_slope", "scaled_distances"]
+__all__ = ["matern52", "matern52_slope", "scaled_distances"]
 
 
 def scaled_distances(A: Tensor, B: Tensor, length: Tensor) -> Tensor:
@@ -60,34 +57,6 @@ def matern52_slope(s: Tensor) -> Tensor:
     """
     r = torch.sqrt(5 * s)
     return (-5 / 6) * (1 + r) * torch.exp(-r)
-
-
-def matern52_with_slope(s: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """`matern52` and `matern52_slope` of squared scaled distances at the price of one exponential, in NumPy.
-
-    Args:
-        s: Squared scaled distances, any shape.
-
-    Returns:
-        Correlation and its derivative with respect to s, each of the shape of s.
-
-    Example:
-        >>> correlation, slope = matern52_with_slope(np.array([0.2]))
-        >>> correlation.round(4), slope.round(4)
-        (array([0.8584]), array([-0.6131]))
-    """
-    # In place: at these sizes the passes through memory cost more than the arithmetic.
-    r = np.multiply(s, 5.0)
-    np.sqrt(r, out=r)
-    decay = np.negative(r)
-    np.exp(decay, out=decay)
-    r += 1
-    r *= decay  # (1 + r) exp(-r)
-    decay *= s
-    decay *= 5 / 3  # (r^2 / 3) exp(-r)
-    decay += r
-    r *= -5 / 6
-    return decay, r
 
 
 class _Matern52(torch.autograd.Function):

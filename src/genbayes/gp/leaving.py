@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.gp.stationary import FittedGP
+
+if TYPE_CHECKING:
+    from genbayes.gp.stationary import FittedGP
 
 __all__ = ["leave_out", "match_rows"]
 

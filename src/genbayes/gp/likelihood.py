@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from genbayes.arrays import FloatArray
-from genbayes.gp.kernel import matern52_with_slope
+from genbayes.gp.matern import matern52_with_slope
 from genbayes.gp.profile import Profile, degrees_of_freedom, noise_terms
 from genbayes.gp.replicates import Replicates
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.gp.kernel import matern52_with_slope
+from genbayes.gp.matern import matern52_with_slope
 
 __all__ = ["LocalSystems", "chunks", "solve_locally"]
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from genbayes.arrays import FloatArray
-from genbayes.gp.kernel import matern52_with_slope
+from genbayes.gp.matern import matern52_with_slope
 from genbayes.gp.profile import SMALLEST_VARIANCE, degrees_of_freedom
 from genbayes.gp.replicates import Replicates
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.gp.kernel import matern52_with_slope
+from genbayes.gp.matern import matern52_with_slope
 
 __all__ = ["CORRELATIONS", "Correlation", "matern32_with_slope", "squared_exponential_with_slope"]
 

@@ -35,9 +35,8 @@ REMARKS: dict[tuple[str, str], str] = {
     ("bgp3", "gp"): HOMGP.format("1.609 ± 0.026"),
     ("bgp4", "gp"): HOMGP.format("1.780 ± 0.042"),
     ("friedman", "gp"): (
-        "The paper's process seems to have one length scale for all ten inputs, although its text says one for each: "
-        "fitted so, a process has RMSE 0.57 and 0.65 on our first two replicates; with one for each it drops the five "
-        "inert inputs."
+        "With a length scale for each input a process drops the five inert ones; the paper's score is near that of one "
+        "length scale for all ten, although its text says one for each."
     ),
     ("friedman", "gbc-paper"): (
         "The authors' own package has RMSE 0.490 and CRPS 0.319 here. On noise-free responses a forecast gains by "
@@ -127,6 +126,6 @@ def _disagreement(results: Results, contest: Contest, method: str, metric: str) 
 
 
 def _distance(ours: Estimate, theirs: float, their_se: float | None) -> float:
-    """Difference over its standard error; 0 where neither side knows one."""
-    error = math.hypot(ours.se or 0.0, their_se or 0.0)
+    """Difference over its standard error; 0 where ours is unknown: one replicate proves nothing."""
+    error = math.hypot(ours.se, their_se or 0.0) if ours.se is not None else 0.0
     return (ours.mean - theirs) / error if error > 0 else 0.0

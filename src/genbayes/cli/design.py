@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +14,8 @@ from genbayes.cli.paths import check_paths
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from genbayes.design import Campaign, Status, Trial
+    from genbayes.design import Campaign, Trial
     from genbayes.design.learning import LearningCurve
-    from genbayes.design.trial import Record
 
 __all__ = ["NameArgument", "UrlArgument", "app"]
 
@@ -33,7 +31,6 @@ UrlArgument = Annotated[
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")]
 NumberArgument = Annotated[int, typer.Argument(metavar="TRIAL", help="Number of the trial.")]
 Lease = Annotated[int | None, typer.Option(metavar="TOKEN", help="The lease that ask gave.")]
-FIRST_LINE = 90  # characters of why a run failed
 
 
 @app.callback(invoke_without_command=True)
@@ -194,22 +191,24 @@ def status(
 
     Example: genbayes design status sqlite:///rocket.db rocket --report rocket.html
     """
+    from genbayes.reports.campaign import describe_status, tell_worth, write_campaign
+
     check_paths([], {"--report": report})
     campaign = _open(url, name)
     told = campaign.status()
     learnt = campaign.learning_curve(verbose=shows_progress()) if curve or report is not None else None
     if report is not None and learnt is not None:
-        _write_page(report, campaign, told, learnt)
+        write_campaign(report, campaign, told, learnt)
     if as_json:
         print_json(
             {"url": campaign.url, **told.to_dict()}
             | {"report": report and str(report), "learning_curve": learnt and learnt.to_dict()}
         )
         return
-    print_facts(f"Campaign {name} in {campaign.url}", _facts(told))
+    print_facts(f"Campaign {name} in {campaign.url}", describe_status(told))
     if learnt is not None and len(learnt.n):
         rows = [(f"{n:.0f}", f"{c:.4g}", f"{e:.2g}") for n, c, e in zip(*_columns(learnt), strict=True)]
-        print_table("CRPS of unseen runs", ["runs", "CRPS", "± SE"], rows, note=_worth(learnt))
+        print_table("CRPS of unseen runs", ["runs", "CRPS", "± SE"], rows, note=tell_worth(learnt))
     if report is not None:
         print_next(f"Open {report} in a browser")
 
@@ -278,84 +277,10 @@ def _show_outcome(number: int, outcome: str, as_json: bool) -> None:
         print(f"Trial {number}: {words[outcome]}")
 
 
-def _facts(told: Status) -> dict[str, str]:
-    facts = {"done": str(told.n_done), "running": str(told.n_running), "failed": str(told.n_failed)}
-    facts |= {"open": f"{told.n_open}, of which {told.n_lapsed} lapsed" if told.n_lapsed else str(told.n_open)}
-    facts |= {"lapsed leases": str(told.n_lapses), "repeats": str(told.n_repeats)}
-    facts |= {"budget": f"{told.budget} trials" if told.budget else "no end"}
-    facts |= {"workers": ", ".join(f"{each} ({n})" for each, n in told.workers.items()) or "none"}
-    return facts | {f"trial {number} failed": _first_line(reason) for number, reason in told.failures}
-
-
-def _first_line(reason: str) -> str:
-    line = " ".join(reason.split())
-    return line if len(line) <= FIRST_LINE else line[:FIRST_LINE] + "..."
-
-
 def _columns(learnt: LearningCurve) -> tuple[list[float], list[float], list[float]]:
     return learnt.n.tolist(), learnt.crps.tolist(), learnt.standard_error.tolist()
-
-
-def _worth(learnt: LearningCurve) -> str:
-    n_more = max(1, round(learnt.n[-1] / 10))
-    return (
-        f"If it goes on like this, the next {n_more} runs lower the CRPS by about {learnt.expected_gain(n_more):.0%}."
-    )
 
 
 def _plain(columns: dict[Any, list[Any]]) -> dict[str, list[Any]]:
     """Times as text, which JSON can say."""
     return {str(name): [str(v) if hasattr(v, "isoformat") else v for v in values] for name, values in columns.items()}
-
-
-def _write_page(path: Path, campaign: Campaign, told: Status, learnt: LearningCurve) -> None:
-    from datetime import UTC, datetime
-
-    from genbayes.plotting.svg import default_settings
-    from genbayes.reports.page import Tile, card, page, table, tiles
-    from genbayes.writing import write_atomically
-
-    numbers = [
-        Tile("Done", str(told.n_done), f"of {told.budget}" if told.budget else "no end set"),
-        Tile("Running", str(told.n_running), f"{told.n_open} wait"),
-        Tile("Failed", str(told.n_failed), "gave nothing", attention=told.n_failed > 0),
-        Tile("Lapsed", str(told.n_lapses), f"{told.n_lapsed} to be offered again"),
-    ]
-    with default_settings():
-        figures = _figures(campaign, learnt)
-    facts = card("Where it stands", table(_facts(told).items()))
-    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
-    subtitle = f"A campaign over {', '.join(campaign.space.names)}, kept in {campaign.url}."
-    write_atomically(path, page(told.name, subtitle, [tiles(numbers), *figures, facts], footer).encode())
-
-
-def _figures(campaign: Campaign, learnt: LearningCurve) -> list[Any]:
-    from genbayes.design.pictures import draw_curve, draw_order, draw_places
-    from genbayes.reports.page import columns, figure
-
-    records: Sequence[Record] = campaign.records()
-    order = figure(
-        "Responses in order",
-        [_svg(draw_order(records), "order")],
-        "A dot is a run, a cross a failed one; all are numbered in the order in which they were planned.",
-    )
-    places = figure(
-        "Where the runs went",
-        [_svg(ax, f"places-{i}") for i, (_, ax) in enumerate(draw_places(records, campaign.space))],
-        "Grey dots are the initial design, blue ones came later, orange crosses failed.",
-    )
-    if not len(learnt.n):
-        return [order, places]
-    told = (
-        "Each dot is the CRPS of a Gaussian process on runs it had not seen, cross-validated on the first runs, with "
-        f"one standard error. Lower is better, a flat end means that further runs buy little. {_worth(learnt)} "
-        "Runs that were chosen where the response is difficult are scored there."
-    )
-    return [columns(figure("Learning curve", [_svg(draw_curve(learnt), "curve")], told), order), places]
-
-
-def _svg(ax: Any, name: str) -> Any:
-    from genbayes.plotting import to_svg
-    from genbayes.reports.page import Html
-
-    return Html(to_svg(ax.figure, name, name))

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from genbayes.reports.assessment import write_assessment
+    from genbayes.reports.campaign import write_campaign
     from genbayes.reports.comparison import write_comparison
 
-__all__ = ["write_assessment", "write_comparison"]
+__all__ = ["write_assessment", "write_campaign", "write_comparison"]
 
-_HOME = {"write_assessment": "genbayes.reports.assessment", "write_comparison": "genbayes.reports.comparison"}
+_HOME = {
+    "write_assessment": "genbayes.reports.assessment",
+    "write_campaign": "genbayes.reports.campaign",
+    "write_comparison": "genbayes.reports.comparison",
+}
 
 
 def __getattr__(name: str) -> Any:

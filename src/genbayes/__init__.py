@@ -3,8 +3,9 @@
 Public names are imported when first used, so that `import genbayes` is quick.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
     from genbayes.calibration import ConformalSurrogate
@@ -38,33 +39,22 @@ __all__ = [
     "load",
 ]
 
-_HOME = {
-    "AutoSurrogate": "genbayes.selection",
-    "BoundaryFeatures": "genbayes.features",
-    "Box": "genbayes.data",
-    "Campaign": "genbayes.design",
-    "ConformalSurrogate": "genbayes.calibration",
-    "Empirical": "genbayes.distribution",
-    "GPInformedSurrogate": "genbayes.surrogate",
-    "GenBayesError": "genbayes.errors",
-    "InvalidInput": "genbayes.errors",
-    "Mixture": "genbayes.distribution",
-    "Normal": "genbayes.distribution",
-    "PredictiveDistribution": "genbayes.distribution",
-    "QuantileFunction": "genbayes.distribution",
-    "QuantileSurrogate": "genbayes.surrogate",
-    "load": "genbayes.loading",
-}
-_SUBMODULES = {"analysis", "baselines", "data", "design", "distribution", "errors", "metrics", "plotting", "reports"}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    if name in _SUBMODULES:
-        return import_module(f"genbayes.{name}")
-    raise AttributeError(f"module 'genbayes' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "analysis": [],
+        "baselines": [],
+        "calibration": ["ConformalSurrogate"],
+        "data": ["Box"],
+        "design": ["Campaign"],
+        "distribution": ["Empirical", "Mixture", "Normal", "PredictiveDistribution", "QuantileFunction"],
+        "errors": ["GenBayesError", "InvalidInput"],
+        "features": ["BoundaryFeatures"],
+        "loading": ["load"],
+        "metrics": [],
+        "plotting": [],
+        "reports": [],
+        "selection": ["AutoSurrogate"],
+        "surrogate": ["GPInformedSurrogate", "QuantileSurrogate"],
+    },
+)

@@ -73,6 +73,17 @@ def test_candidates_with_opposite_faults_are_joined(fakes) -> None:
     assert f"averaging their quantiles saves {1 - model.report_.crps / best:.1%}" in model.report_.reason
 
 
+def test_where_joining_saves_nothing_the_sentence_does_not_say_that_it_does(fakes) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(40, 1))
+    y = 3 * (X[:, 0] - 0.5) + rng.standard_normal(40)
+    model = choose({"right": fakes.Bell(-1.5, 1.0, 3.0), "flat": fakes.Bell(-1.2, 1.1, 2.4)}, (X, y))
+    assert model.report_.kind == "average"
+    assert model.report_.crps > min(e.crps for e in model.report_.entries)
+    assert "too close to call on unseen rows" in model.report_.reason
+    assert "saves" not in model.report_.reason
+
+
 def test_one_that_is_right_is_chosen_alone(fakes) -> None:
     model = choose({"wrong": fakes.Bell(3.0), "right": fakes.Bell(0.0)}, noise(200))
     assert (model.report_.kind, model.report_.chosen) == ("single", ("right",))

@@ -3,8 +3,9 @@
 Names are imported when first used: engines of the extra `genbayes[baselines]` load only with the model that needs them.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
     from genbayes.baselines.boosted import BoostedQuantiles
@@ -29,24 +30,17 @@ __all__ = [
     "StationaryGP",
 ]
 
-_HOME = {
-    "BoostedQuantiles": "genbayes.baselines.boosted",
-    "DeepGP": "genbayes.baselines.deep",
-    "HeteroskedasticGP": "genbayes.baselines.heteroskedastic",
-    "ModularJumpGP": "genbayes.baselines.jump",
-    "NaturalGradientBoosting": "genbayes.baselines.natural",
-    "QuantileForest": "genbayes.baselines.forest",
-    "RegimeGP": "genbayes.baselines.regime",
-    "SparseGP": "genbayes.baselines.sparse",
-    "StationaryGP": "genbayes.baselines.stationary",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'genbayes.baselines' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "boosted": ["BoostedQuantiles"],
+        "deep": ["DeepGP"],
+        "forest": ["QuantileForest"],
+        "heteroskedastic": ["HeteroskedasticGP"],
+        "jump": ["ModularJumpGP"],
+        "natural": ["NaturalGradientBoosting"],
+        "regime": ["RegimeGP"],
+        "sparse": ["SparseGP"],
+        "stationary": ["StationaryGP"],
+    },
+)

@@ -3,8 +3,9 @@
 Names are imported when first used, so that a report loads neither torch nor the runner.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
     from genbayes.benchmarks.methods import METHODS, Method
@@ -25,24 +26,13 @@ __all__ = [
     "run_benchmark",
 ]
 
-_HOME = {
-    "METHODS": "methods",
-    "PROBLEMS": "problems",
-    "Method": "methods",
-    "Problem": "problems",
-    "Protocol": "protocol",
-    "Record": "record",
-    "Split": "problems",
-    "read_records": "record",
-    "run_benchmark": "runner",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"genbayes.benchmarks.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'genbayes.benchmarks' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "methods": ["METHODS", "Method"],
+        "problems": ["PROBLEMS", "Problem", "Split"],
+        "protocol": ["Protocol"],
+        "record": ["Record", "read_records"],
+        "runner": ["run_benchmark"],
+    },
+)

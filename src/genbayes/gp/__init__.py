@@ -3,8 +3,9 @@
 Names are imported when first used: those who only search for parameters do without torch, which takes a second to load.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
     from genbayes.gp.heteroskedastic import FittedHeteroskedasticGP, fit_heteroskedastic_gp
@@ -22,18 +23,12 @@ __all__ = [
     "match_rows",
 ]
 
-_HOME = {
-    "FittedGP": "genbayes.gp.stationary",
-    "FittedHeteroskedasticGP": "genbayes.gp.heteroskedastic",
-    "Replicates": "genbayes.gp.replicates",
-    "fit_gp": "genbayes.gp.stationary",
-    "fit_heteroskedastic_gp": "genbayes.gp.heteroskedastic",
-    "leave_out": "genbayes.gp.leaving",
-    "match_rows": "genbayes.gp.leaving",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'genbayes.gp' has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "heteroskedastic": ["FittedHeteroskedasticGP", "fit_heteroskedastic_gp"],
+        "leaving": ["leave_out", "match_rows"],
+        "replicates": ["Replicates"],
+        "stationary": ["FittedGP", "fit_gp"],
+    },
+)

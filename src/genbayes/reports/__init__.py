@@ -3,8 +3,9 @@
 Pages are imported when first used: that of a comparison loads models, which a page of benchmark records does without.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
     from genbayes.reports.assessment import write_assessment
@@ -13,14 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["write_assessment", "write_campaign", "write_comparison"]
 
-_HOME = {
-    "write_assessment": "genbayes.reports.assessment",
-    "write_campaign": "genbayes.reports.campaign",
-    "write_comparison": "genbayes.reports.comparison",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'genbayes.reports' has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "assessment": ["write_assessment"],
+        "campaign": ["write_campaign"],
+        "comparison": ["write_comparison"],
+    },
+)

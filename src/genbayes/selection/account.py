@@ -17,6 +17,7 @@ from genbayes.selection.trials import Trials
 __all__ = ["give_account"]
 
 FEW_ROWS = 100  # below, even honest coverage is known to a few percent only
+LEAST_SAID = 0.0005  # share of a score that is shown as 0.1% and more
 COUNTS = {1: "one regime", 2: "two regimes", 3: "three regimes", 4: "four regimes", 5: "five regimes"}
 WHY = {
     "gp": "the response is smooth and its noise even",
@@ -119,7 +120,11 @@ def _reason(entries: Sequence[Entry], stack: Stack, mean: float, facts: Facts) -
     best = min(e.crps for e in chosen if e.crps is not None)
     how = "averaging their quantiles" if stack.kind == "average" else "pooling their distributions"
     listed = " and ".join(f"the {e.title} ({e.weight:.0%})" for e in chosen)
-    return f"{opening} {listed[0].upper() + listed[1:]} make up for each other: {how} saves {1 - mean / best:.1%}."
+    listed = listed[0].upper() + listed[1:]
+    saved = 1 - mean / best
+    if saved < LEAST_SAID:
+        return f"{opening} {listed} are too close to call on unseen rows; {how} is safer than trusting one to be ahead."
+    return f"{opening} {listed} make up for each other: {how} saves {saved:.1%}."
 
 
 def _trust(sentence: str, n: int) -> str:

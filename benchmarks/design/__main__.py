@@ -3,26 +3,34 @@
 python -m benchmarks.design run exp2d rocket --records design.jsonl               ours and random runs, all replicates
 python -m benchmarks.design run grace --replicates 0:3 --methods auto,deep-gp     some of them, other methods
 python -m benchmarks.design table --records design.jsonl                          errors, paired differences, runs saved
+python -m benchmarks.design speed                                                 how long asks and acquisitions take
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from benchmarks.design.methods import METHODS
 from benchmarks.design.problems import PROBLEMS
 from benchmarks.design.records import read_records, run_replicate
+from benchmarks.design.speed import N_ACQUISITIONS, OUTPUT, measure_speed
 from benchmarks.design.tables import print_table
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("what", choices=["run", "table", "speed"])
     parser.add_argument("problems", nargs="*", choices=[[], *PROBLEMS], help="all unless named")
     parser.add_argument("--records", default="design.jsonl", help="file that records are added to")
     parser.add_argument("--replicates", default="0:10", help="first:last, the last one excluded")
     parser.add_argument("--methods", default="auto,random", help=f"of {', '.join(METHODS)}")
+    parser.add_argument("--acquisitions", type=int, default=N_ACQUISITIONS, help="of `speed`")
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="file that `speed` writes its figures to")
     given = parser.parse_args()
+    if given.what == "speed":
+        measure_speed(given.acquisitions, given.output)
+        return
     if given.what == "table":
         print_table(read_records(given.records))
         return

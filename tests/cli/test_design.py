@@ -1,6 +1,8 @@
 """`genbayes design`: a campaign from the shell."""
 
 import json
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -8,6 +10,13 @@ import pytest
 URL = "sqlite:///rocket.db"
 WHERE = (URL, "rocket")
 INPUTS = ("--input", "mach=0.2:6", "--input", "stages=1:3:int", "--input", "gas=He,O2")
+
+PROBE = """
+import sys
+from genbayes.cli.main import answer
+code = answer(sys.argv[1:])
+print(code, "matplotlib" in sys.modules)
+"""
 
 
 @pytest.fixture
@@ -29,6 +38,14 @@ def test_a_space_can_come_from_a_file(ask, tmp_path) -> None:
     found = ask("design", "create", *WHERE, "--space", "space.toml", "--budget", "40", "--json").json
     assert found["space"] == {"mach": [0.2, 6.0]}
     assert (found["n_open"], found["budget"]) == (10, 40)
+
+
+def test_the_limit_of_attempts_is_kept(ask) -> None:
+    from genbayes import Campaign
+
+    ask("design", "create", *WHERE, *INPUTS)
+    ask("design", "create", URL, "stubborn", *INPUTS, "--max-attempts", "9")
+    assert [Campaign.open(URL, name).settings.max_attempts for name in ("rocket", "stubborn")] == [5, 9]
 
 
 @pytest.mark.filterwarnings("default")
@@ -109,6 +126,13 @@ def test_a_page_shows_counts_curve_and_places(run, tmp_path) -> None:
     assert page.count("<svg") == 5  # curve, order, three pairs
     assert all(word in page for word in ("Learning curve", "Where the runs went", "diverged", "Lapsed"))
     assert "<script" not in page
+
+
+@pytest.mark.parametrize(("words", "draws"), [([], False), (["--curve"], False), (["--report", "page.html"], True)])
+def test_the_status_loads_what_draws_only_for_a_page(begun, words: list[str], draws: bool) -> None:
+    command = [sys.executable, "-c", PROBE, "design", "status", *WHERE, *words]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert out.splitlines()[-1] == f"0 {draws}"
 
 
 def test_a_page_of_a_campaign_without_results_has_no_curve(begun, tmp_path) -> None:

@@ -16,7 +16,9 @@ def begun(ask):
 def test_a_worker_runs_a_program_for_every_trial_and_says_so(begun) -> None:
     answer = begun("worker", *WHERE, "--", "echo", "{mach}")
     assert answer.code == 0
-    assert [line.split(":")[0] for line in answer.err.splitlines()] == [f"trial {n}" for n in (1, 2, 3, 4)]
+    first, *others = answer.err.splitlines()
+    assert first == "budget: 4 of 4 runs left"
+    assert [line.split(":")[0] for line in others] == [f"trial {n}" for n in (1, 2, 3, 4)]
     assert "done 4" in answer.lines
     assert begun("design", "status", *WHERE, "--json").json["n_done"] == 4
 
@@ -25,6 +27,26 @@ def test_json_is_one_object_with_the_tally(begun) -> None:
     answer = begun("worker", *WHERE, "--json", "--quiet", "--", "echo", "{mach}")
     assert answer.err == ""
     assert answer.json == {"n_done": 4, "n_failed": 0, "n_repeats": 0, "n_handed_back": 0}
+
+
+def test_a_worker_that_is_not_the_first_says_how_many_runs_are_left(begun) -> None:
+    begun("worker", *WHERE, "--budget", "1", "--quiet", "--", "echo", "1")
+    begun("design", "ask", *WHERE, "--lease-seconds", "0.2")
+    answer = begun("worker", *WHERE, "--seconds", "30", "--", "echo", "1")
+    assert answer.err.splitlines()[0] == "budget: 3 of 4 runs left, 1 of them handed out; begins runs for 30 s"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "no budget: runs until stopped (Ctrl-C); --budget N or --seconds S sets an end"),
+        (["--seconds", "0"], "no budget: begins runs for 0 s"),
+    ],
+)
+def test_a_worker_without_a_budget_says_when_it_will_end(ask, words: list[str], sentence: str) -> None:
+    ask("design", "create", *WHERE, "--input", "mach=0.2:6", "--n-initial", "3", "--proposer", "random")
+    answer = ask("worker", *WHERE, *words, "--failures-in-row", "1", "--", "false")  # ends at the first run
+    assert answer.err.splitlines()[0] == sentence
 
 
 def test_options_of_the_program_are_its_own(begun) -> None:

@@ -19,6 +19,7 @@ from genbayes.design.running import run_trials
 
 LEASE = 1.0  # seconds
 KILLED_IN_TELL = 0.08  # share of tells that their worker does not survive
+MAX_ATTEMPTS = 100  # a tenth of all leases lapse by design, more on a busy machine: no trial is to be given up
 PAUSE = 0.01  # seconds between two looks at the workers
 
 
@@ -81,9 +82,8 @@ def count_lines(file: Path) -> int:
 
 
 def main(url: str, folder: Path, n_trials: int, n_workers: int, n_kills: int, seconds: float) -> None:
-    Campaign.create(
-        url, "storm", {"x": (0, 1)}, n_initial=n_trials * 4 // 5, budget=n_trials, random_state=0, proposer="random"
-    )
+    settings = {"n_initial": n_trials * 4 // 5, "budget": n_trials, "max_attempts": MAX_ATTEMPTS}
+    Campaign.create(url, "storm", {"x": (0, 1)}, random_state=0, proposer="random", **settings)
     rng, alive, finished, started, n_forks = random.Random(1), set(), 0, time.monotonic(), 0
     moments = sorted(rng.sample(range(n_trials * 4 // 5), n_kills))  # by progress, not by time: machines differ
     while finished < n_workers and time.monotonic() - started < seconds:

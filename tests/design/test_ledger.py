@@ -19,13 +19,13 @@ times = st.floats(0.5, 20.0)
 responses = st.sampled_from([0.0, 1.0, 2.5])
 
 
-def open_ledger() -> Ledger:
+def open_ledger(max_attempts: int | None = None) -> Ledger:
     """A campaign in memory, in one transaction that is never committed."""
     connection = create_engine("sqlite://").connect()
     prepare_schema(connection, 0.0)
     row = {"name": "a", "space": "{}", "settings": "{}", "request": "r", "created_at": 0.0}
     connection.execute(insert(CAMPAIGNS).values(row))
-    return Ledger(connection, 1, 0.0)
+    return Ledger(connection, 1, 0.0, max_attempts)
 
 
 @dataclass
@@ -37,6 +37,7 @@ class Model:
     lease: int | None = None
     expires: float = 0.0
     held: bool = False
+    n_lapses: int = 0
     leases: list[int] = field(default_factory=list)
     results: set[tuple[int, float]] = field(default_factory=set)
 
@@ -49,9 +50,10 @@ class Lives(RuleBasedStateMachine):
 
     leases = Bundle("leases")
 
-    @initialize(n=st.integers(0, 4))
-    def begin(self, n: int) -> None:
-        self.ledger, self.models, self.n_requests = open_ledger(), {}, 0
+    @initialize(n=st.integers(0, 4), max_attempts=st.sampled_from([None, 1, 2]))
+    def begin(self, n: int, max_attempts: int | None) -> None:
+        self.ledger, self.models, self.n_requests = open_ledger(max_attempts), {}, 0
+        self.most = float("inf") if max_attempts is None else max_attempts
         self.add(n)
 
     def teardown(self) -> None:
@@ -75,6 +77,9 @@ class Lives(RuleBasedStateMachine):
     @rule(target=leases, n=st.integers(1, 3), seconds=times)
     def ask(self, n: int, seconds: float):
         now, request = self.ledger.now, self.request()
+        for m in self.models.values():
+            if m.held and m.expires <= now and m.n_lapses + 1 >= self.most:
+                m.failed, m.held = True, False  # given up
         again = [k for k, m in self.models.items() if m.leases and m.can_be_offered(now)]
         new = [k for k, m in self.models.items() if not m.leases and m.can_be_offered(now)]
         left = max(0, BUDGET - sum(bool(m.leases) for m in self.models.values()))
@@ -86,6 +91,7 @@ class Lives(RuleBasedStateMachine):
         for trial in trials:
             model = self.models[trial.number]
             assert all(trial.lease > earlier for m in self.models.values() for earlier in m.leases)  # fences rise
+            model.n_lapses += model.held
             model.lease, model.expires, model.held = trial.lease, now + seconds, True
             model.leases.append(trial.lease)
         return multiple(*((trial.number, trial.lease) for trial in trials))
@@ -134,6 +140,7 @@ class Lives(RuleBasedStateMachine):
         mine = model.held and model.lease == lease
         assert self.ledger.release(number, lease) == mine
         if mine:
+            model.n_lapses += model.expires <= self.ledger.now
             model.held = False
 
     @invariant()
@@ -210,3 +217,56 @@ def test_who_has_lost_a_lease_can_tell_a_result_but_not_a_failure(ledger: Ledger
     assert (held.number, ledger.fail(1, lost.lease, "crashed")) == (lost.number, "late")
     assert ledger.connection.scalar(select(TRIALS.c.state).where(TRIALS.c.number == 1)) == "running"
     assert ledger.tell(1, lost.lease, 2.0) == "counted"
+
+
+def lapse(ledger: Ledger, n: int) -> int:
+    """Let n leases of the first trial run out, one after another; returns the first."""
+    leases = []
+    for i in range(n):
+        (trial,) = ledger.grant(1, None, 10.0, f"w{i}", f"ask {i}")
+        assert trial.number == 1
+        leases.append(trial.lease)
+        ledger.now += 10
+    return leases[0]
+
+
+def state_of(ledger: Ledger, number: int) -> tuple[str, str | None]:
+    row = ledger.connection.execute(select(TRIALS.c.state, TRIALS.c.reason).where(TRIALS.c.number == number)).one()
+    return row.state, row.reason
+
+
+def test_a_trial_that_its_workers_never_come_back_from_is_given_up(ledger: Ledger) -> None:
+    ledger.max_attempts = 3
+    lapse(ledger, 3)
+    (trial,) = ledger.grant(1, None, 10.0, "w", "after")
+    assert trial.number == 2
+    state, reason = state_of(ledger, 1)
+    assert state == "failed"
+    assert reason is not None
+    assert reason.startswith("abandoned by 3 workers in turn, the last one being w2")
+
+
+def test_a_result_that_comes_after_a_trial_was_given_up_counts(ledger: Ledger) -> None:
+    ledger.max_attempts = 2
+    first = lapse(ledger, 2)
+    ledger.grant(1, None, 10.0, "w", "after")
+    assert (state_of(ledger, 1)[0], ledger.tell(1, first, 2.0)) == ("failed", "counted")
+    assert state_of(ledger, 1) == ("done", None)
+
+
+def test_who_hands_a_trial_back_has_not_abandoned_it(ledger: Ledger) -> None:
+    ledger.max_attempts = 2
+    for i in range(5):
+        (trial,) = ledger.grant(1, None, 10.0, "w", f"ask {i}")
+        assert trial.number == 1
+        assert ledger.release(1, trial.lease)
+
+
+def test_a_lease_that_is_kept_alive_is_not_given_up(ledger: Ledger) -> None:
+    ledger.max_attempts = 1
+    (trial,) = ledger.grant(1, None, 10.0, "w", "r1")
+    for i in range(5):
+        ledger.now += 9
+        ledger.renew(1, trial.lease, 10.0)
+        ledger.grant(1, 1, 10.0, "other", f"again {i}")
+    assert state_of(ledger, 1) == ("running", None)

@@ -57,7 +57,7 @@ def test_a_signal_ends_the_program_and_hands_the_trial_back(make_campaign, tmp_p
     script = tmp_path / "long.sh"
     script.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 120\n")
     script.chmod(0o755)
-    process = start_worker(campaign, "--json", "--", str(script))
+    process = start_worker(campaign, "--json", "--quiet", "--", str(script))
     wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
     assert campaign.status().n_running == 1
     process.send_signal(how)

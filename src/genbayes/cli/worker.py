@@ -60,6 +60,7 @@ def worker(
         waits=wait,
         n_failures_in_row=failures_in_row,
         listen=lambda trial, outcome, what: print_news(_say(trial.number, outcome, what), quiet),
+        announce=lambda sentence: print_news(sentence, quiet),
     )
     if as_json:
         print_json(tally.to_dict())

@@ -3,8 +3,7 @@
 What needs a model is imported when first used: keeping the books of a campaign does not.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from genbayes.design.campaign import Campaign
 from genbayes.design.faults import (
@@ -19,6 +18,7 @@ from genbayes.design.faults import (
 from genbayes.design.proposers import Proposer, RandomProposer
 from genbayes.design.running import Tally
 from genbayes.design.trial import Settings, Status, Trial
+from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
     from genbayes.design.acquisition import (
@@ -61,22 +61,19 @@ __all__ = [
     "predictive_variance",
 ]
 
-_HOME = {
-    "AvoidFailures": "acquisition",
-    "BoundarySeeking": "acquisition",
-    "ExpectedImprovement": "optimum",
-    "IntervalWidth": "acquisition",
-    "ModelProposer": "proposer",
-    "ThompsonSampling": "optimum",
-    "UpperConfidenceBound": "optimum",
-    "VarianceReduction": "acquisition",
-    "disagreement": "acquisition",
-    "interval_width": "acquisition",
-    "predictive_variance": "acquisition",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"genbayes.design.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'genbayes.design' has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "acquisition": [
+            "AvoidFailures",
+            "BoundarySeeking",
+            "IntervalWidth",
+            "VarianceReduction",
+            "disagreement",
+            "interval_width",
+            "predictive_variance",
+        ],
+        "optimum": ["ExpectedImprovement", "ThompsonSampling", "UpperConfidenceBound"],
+        "proposer": ["ModelProposer"],
+    },
+)

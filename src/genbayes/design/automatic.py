@@ -48,7 +48,7 @@ class AutoModel(DesignModel):
     scores_: dict[str, float]
 
     def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from runs, (n, p) and (n,), from scratch: the GP only, so that the first answer is quick."""
+        """Learn the GP only, so that the first answer is quick."""
         self.gp_, self.ensemble_ = DesignGP().fit(X, y, rng), None
         self._n_resting = self._n_begun = self._n_instalments = 0
         self._has_torch = False
@@ -56,28 +56,28 @@ class AutoModel(DesignModel):
         return self
 
     def update(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from all runs so far; the ensemble gets its next instalment if it is in the race."""
+        """Update the GP; the ensemble gets its next instalment if it is in the race."""
         self.gp_.update(X, y, rng)
         return self._choose(X, y, rng)
 
     def predict_distribution(self, X: Any, of: Of = "run") -> PredictiveDistribution:
-        """The law of a new run at each row of X, shape (n, p); with "mean" what is known of E[y | x]."""
+        """Laws by the chosen model."""
         return self.chosen_.predict_distribution(X, of)
 
     def variance_reduction(self, X: FloatArray, reference: FloatArray) -> FloatArray:
-        """How much a run at each row of X lowers the mean variance over reference inputs."""
+        """Reduction by the chosen model."""
         return self.chosen_.variance_reduction(X, reference)
 
     def draw_path(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """One function that the chosen model holds possible, (n, p) -> (n,)."""
+        """One function that the chosen model holds possible."""
         return self.chosen_.draw_path(X, rng)
 
     def imagine(self, X: FloatArray) -> DesignModel:
-        """A model that takes runs at X, shape (q, p), for done."""
+        """The chosen model with runs at X taken for done."""
         return self.chosen_.imagine(X)
 
     def score_unseen(self) -> FloatArray:
-        """CRPS of each run by the chosen model, unseen, shape (n,)."""
+        """Scores of the chosen model."""
         return self.chosen_.score_unseen()
 
     def _choose(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:

@@ -18,12 +18,19 @@ import numpy as np
 from genbayes.data.space import Box
 from genbayes.design.faults import BudgetSpent, RepeatKept, RunFailed
 from genbayes.design.frames import to_frame
-from genbayes.design.opening import check_same_space, check_space, default_worker, store_class
+from genbayes.design.opening import (
+    check_same_space,
+    check_space,
+    default_worker,
+    draw_initial,
+    draw_seed,
+    store_class,
+)
 from genbayes.design.proposers import Proposer, propose_points
 from genbayes.design.response import as_response
-from genbayes.design.trial import DAY, Outcome, Record, Settings, Status, Trial
+from genbayes.design.trial import DAY, MAX_ATTEMPTS, Outcome, Record, Settings, Status, Trial, key_of
 from genbayes.errors import InvalidInput
-from genbayes.seeding import RandomState, as_generator
+from genbayes.seeding import RandomState
 from genbayes.validation import check_choice, check_count, check_nonnegative
 
 if TYPE_CHECKING:
@@ -74,6 +81,7 @@ class Campaign:
         initial: str = "latin",
         lease_seconds: float = DAY,
         budget: int | None = None,
+        max_attempts: int | None = MAX_ATTEMPTS,
         proposer: str | Proposer = DEFAULT_PROPOSER,
         random_state: RandomState = None,
         patience: float = PATIENCE,
@@ -88,6 +96,7 @@ class Campaign:
             initial: How they are spread: "latin" hypercube or "sobol" sequence.
             lease_seconds: How long a trial is the asker's before it is offered to others.
             budget: Trials in all, the initial ones included; None for no end.
+            max_attempts: Leases of one trial that may lapse before it is given up as failed; None for any number.
             proposer: Who proposes the trials after the initial ones: a name, or an object of yours.
             random_state: Seed of the initial design and of what is proposed.
             patience: Seconds to wait for a database that is locked or out of reach.
@@ -107,19 +116,16 @@ class Campaign:
         """
         space = check_space(space if isinstance(space, Box) else Box(space))
         n = RUNS_PER_INPUT * space.d if n_initial is None else check_count(n_initial, "n_initial", 0)
-        rng, is_seed = as_generator(random_state), isinstance(random_state, (int, np.integer))
-        seed = int(random_state) if is_seed else int(rng.integers(2**31))  # type: ignore[arg-type]
         settings = Settings(
-            seed=seed,
+            seed=draw_seed(random_state),
             n_initial=n,
             initial=check_choice(initial, "initial", ["latin", "sobol"]),
             proposer=check_choice(proposer, "proposer", PROPOSERS) if isinstance(proposer, str) else "custom",
             lease_seconds=check_nonnegative(lease_seconds, "lease_seconds", strictly=True),
             budget=None if budget is None else check_count(budget, "budget"),
+            max_attempts=None if max_attempts is None else check_count(max_attempts, "max_attempts"),
         )
-        spread = {"latin": space.latin_hypercube, "sobol": space.sobol}[initial]
-        points = space.from_unit(spread(n, as_generator(seed)))
-        store = store_class().create(url, name, space, settings, points, patience)
+        store = store_class().create(url, name, space, settings, draw_initial(space, settings), patience)
         return cls(store, None if isinstance(proposer, str) else proposer)
 
     @classmethod
@@ -256,7 +262,7 @@ class Campaign:
         Returns:
             "counted", "repeat", "again" or "failed".
         """
-        number, lease = _key(trial)
+        number, lease = key_of(trial)
         try:
             value = as_response(y)
         except InvalidInput as error:
@@ -282,7 +288,7 @@ class Campaign:
         Returns:
             "failed"; "again" where it had failed; "late" where it is done or another's by now, and nothing changes.
         """
-        return self._store.fail(*_key(trial), str(reason))
+        return self._store.fail(*key_of(trial), str(reason))
 
     def renew(self, trial: Trial) -> None:
         """Begin the lease of a long run anew.
@@ -391,9 +397,3 @@ class Campaign:
 
     def __repr__(self) -> str:
         return f"Campaign({self.name!r} in {self.url!r})"
-
-
-def _key(trial: Trial | int) -> tuple[int, int | None]:
-    if isinstance(trial, Trial):
-        return trial.number, trial.lease
-    return check_count(trial, "trial"), None

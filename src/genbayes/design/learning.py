@@ -64,6 +64,9 @@ class LearningCurve:
         return {name: values.tolist() for name, values in vars(self).items()} | {"power": self.power}
 
 
+NO_CURVE = LearningCurve(np.empty(0), np.empty(0), np.empty(0))
+
+
 def learn_curve(
     X: pd.DataFrame,
     y: FloatArray,
@@ -84,7 +87,7 @@ def learn_curve(
         The curve; empty where there are too few runs.
     """
     if len(y) < FEWEST_RUNS or np.ptp(y) == 0:
-        return LearningCurve(np.empty(0), np.empty(0), np.empty(0))
+        return NO_CURVE
     sizes = np.unique(np.geomspace(FEWEST_RUNS, len(y), N_SIZES).round().astype(int))
     points = []
     for n in sizes:
@@ -121,12 +124,14 @@ def learn_from_records(
     Returns:
         The curve, empty where there are too few runs.
     """
+    done = sorted((r for r in records if r.state == "done"), key=lambda r: (r.finished_at or 0.0, r.number))
+    if len(done) < FEWEST_RUNS:  # before models are loaded, which takes a while
+        return NO_CURVE
     from sklearn.base import clone
 
     from genbayes.baselines import StationaryGP
     from genbayes.training import show_stage
 
-    done = sorted((r for r in records if r.state == "done"), key=lambda r: (r.finished_at or 0.0, r.number))
     X, y = space.to_frame(record.x for record in done), np.array([record.y for record in done], dtype=np.float64)
     model = StationaryGP(categorical=space.categorical or None, random_state=0) if model is None else model
     with show_stage("learning curve", verbose) as announce:

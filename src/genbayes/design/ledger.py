@@ -1,8 +1,9 @@
 """The life of a trial, within one transaction: asked for, renewed, handed back, told, failed.
 
-Four rules hold whatever crashes. The first result of a trial counts, whatever became of its lease. A second one is
+Five rules hold whatever crashes. The first result of a trial counts, whatever became of its lease. A second one is
 kept beside it. The same result of the same lease again changes nothing. A lease that ran out is offered again, and
-from then on its former holder may still tell a result but not a failure.
+from then on its former holder may still tell a result but not a failure. A trial whose leases keep running out is given
+up as failed, so that a run that kills its machine does not keep a campaign from its end.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, or_, select, update
 
 from genbayes.design.faults import LeaseLost
+from genbayes.design.records import RAN_OUT
 from genbayes.design.schema import CAMPAIGNS, LEASES, RESULTS, TRIALS
 from genbayes.design.trial import Outcome, Trial
 from genbayes.errors import InvalidInput
@@ -28,10 +30,12 @@ class Ledger:
         connection: A connection in a transaction that may write.
         campaign_id: The campaign.
         now: The database's time.
+        max_attempts: Leases of one trial that may run out before it is given up; None for any number.
     """
 
-    def __init__(self, connection: Connection, campaign_id: int, now: float) -> None:
+    def __init__(self, connection: Connection, campaign_id: int, now: float, max_attempts: int | None = None) -> None:
         self.connection, self.campaign_id, self.now = connection, campaign_id, now
+        self.max_attempts = max_attempts
 
     def lock(self) -> None:
         """Let the writers of a campaign take turns; SQLite has one writer anyhow and ignores it."""
@@ -81,16 +85,32 @@ class Ledger:
     def grant(self, n: int, budget: int | None, seconds: float, worker: str, request: str) -> list[Trial]:
         """Lease up to n trials: those offered before, then new ones within the budget, the oldest first.
 
-        A trial is paid for when it is first handed out, so one that is offered again costs nothing.
+        A trial is paid for when it is first handed out, so one that is offered again costs nothing. One that has been
+        offered too often is given up first.
         """
-        lapsed = and_(TRIALS.c.state == "running", TRIALS.c.expires_at <= self.now)
+        self._give_up()
         handed_back = and_(TRIALS.c.state == "open", TRIALS.c.n_leases > 0)
-        rows = self._take(or_(lapsed, handed_back), n)
+        rows = self._take(or_(self._has_lapsed, handed_back), n)
         left = n if budget is None else max(0, budget - self.count(TRIALS.c.n_leases > 0))
         rows += self._take(and_(TRIALS.c.state == "open", TRIALS.c.n_leases == 0), min(n - len(rows), left))
         return [self._lease(row, seconds, worker, request) for row in rows]
 
-    def _take(self, which: ColumnElement[bool], n: int) -> list[Row[Any]]:
+    @property
+    def _has_lapsed(self) -> ColumnElement[bool]:
+        return and_(TRIALS.c.state == "running", TRIALS.c.expires_at <= self.now)
+
+    def _give_up(self) -> None:
+        """Fail the trials that have been left by one worker after another: the next would not come back either."""
+        if self.max_attempts is None:
+            return
+        for row in self._take(and_(self._has_lapsed, TRIALS.c.n_leases >= self.max_attempts)):
+            of_trial = select(func.count()).select_from(LEASES).where(LEASES.c.trial_id == row.id, RAN_OUT)
+            n_lapses = int(self.connection.scalar(of_trial) or 0) + 1  # the last one has not been noticed before
+            if n_lapses >= self.max_attempts:
+                self._end(row.lease_id, "lapsed", at=row.expires_at)
+                self._change(row.id, state="failed", reason=_blame(n_lapses, row.worker), finished_at=self.now)
+
+    def _take(self, which: ColumnElement[bool], n: int | None = None) -> list[Row[Any]]:
         mine = select(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, which)
         return list(self.connection.execute(mine.order_by(TRIALS.c.number).limit(n)).all())
 
@@ -192,3 +212,9 @@ class Ledger:
 
     def _change(self, trial_id: int, **values: Any) -> None:
         self.connection.execute(update(TRIALS).where(TRIALS.c.id == trial_id).values(values))
+
+
+def _blame(n_lapses: int, worker: str) -> str:
+    """Why a trial was given up."""
+    who = "its worker" if n_lapses == 1 else f"{n_lapses} workers in turn"
+    return f"abandoned by {who}, the last one being {worker}: no result before the lease lapsed"

@@ -21,23 +21,60 @@ Of = Literal["run", "mean"]
 
 
 class DesignModel(Predictor):
-    """A model that runs are chosen by."""
+    """A model that runs are chosen by.
+
+    The contract of every method stands here, once: implementations say only how they go about it.
+    """
 
     @abstractmethod
     def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from runs, (n, p) and (n,), from scratch."""
+        """Learn from runs, from scratch.
+
+        Args:
+            X: Inputs, shape (n, p).
+            y: Their responses, shape (n,).
+            rng: The source of all randomness.
+
+        Returns:
+            Itself.
+        """
 
     @abstractmethod
     def update(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from all runs so far, those of the last call first, from where that call ended; cheap."""
+        """Learn from all runs so far, from where the last call ended; cheap.
+
+        Args:
+            X: Inputs, those of the last call first, shape (n, p).
+            y: Their responses, shape (n,).
+            rng: The source of all randomness.
+
+        Returns:
+            Itself.
+        """
 
     @abstractmethod
     def predict_distribution(self, X: Any, of: Of = "run") -> PredictiveDistribution:
-        """The law of a new run at each row of X, shape (n, p); with "mean" what is known of E[y | x]."""
+        """What is predicted at each row of X.
+
+        Args:
+            X: Inputs, shape (n, p).
+            of: "run" for the law of a new run, its noise included; "mean" for what is known of E[y | x].
+
+        Returns:
+            n laws, in units of y.
+        """
 
     @abstractmethod
     def variance_reduction(self, X: FloatArray, reference: FloatArray) -> FloatArray:
-        """How much a run at each row of X lowers the mean variance over reference inputs, (n, p), (r, p) -> (n,)."""
+        """How much a run at each row of X would lower the mean variance over reference inputs.
+
+        Args:
+            X: Inputs of the runs, each alone, shape (n, p).
+            reference: Inputs at which predictions matter, shape (r, p).
+
+        Returns:
+            Shape (n,), in units of y squared.
+        """
 
     @abstractmethod
     def draw_path(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:

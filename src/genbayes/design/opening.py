@@ -1,19 +1,23 @@
-"""What is checked before a campaign is created or opened, and where it is kept."""
+"""What is checked and drawn before a campaign is created or opened, and where it is kept."""
 
 from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from genbayes.data.space import Box
 from genbayes.design.frames import FIRST_COLUMNS, LAST_COLUMNS
+from genbayes.design.trial import Settings
 from genbayes.errors import InvalidInput, MissingExtra
+from genbayes.seeding import RandomState, as_generator
 
 if TYPE_CHECKING:
     from genbayes.design.store import Store
 
-__all__ = ["check_same_space", "check_space", "default_worker", "store_class"]
+__all__ = ["check_same_space", "check_space", "default_worker", "draw_initial", "draw_seed", "store_class"]
 
 
 def default_worker() -> str:
@@ -51,3 +55,16 @@ def check_same_space(given: Box, kept: Box, name: str) -> None:
                 f"space must be the one that campaign {name!r} was created with, got {ours!r} for {which!r}, "
                 f"which is {theirs!r} there; create another campaign for another space"
             )
+
+
+def draw_seed(random_state: RandomState) -> int:
+    """The seed that a campaign keeps: an integer as it is, one drawn from anything else."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(as_generator(random_state).integers(2**31))
+
+
+def draw_initial(space: Box, settings: Settings) -> list[dict[str, Any]]:
+    """The inputs of the initial design, spread as the settings say."""
+    spread = {"latin": space.latin_hypercube, "sobol": space.sobol}[settings.initial]
+    return list(space.from_unit(spread(settings.n_initial, as_generator(settings.seed))))

@@ -29,6 +29,7 @@ from genbayes.design.encoding import encode
 from genbayes.design.failing import AwareOfFailures, learn_where_runs_fail
 from genbayes.design.model import DesignModel
 from genbayes.design.process.model import DesignGP
+from genbayes.design.proposers import Proposer
 from genbayes.errors import InvalidInput
 from genbayes.optimise import maximise
 from genbayes.validation import check_choice, check_count
@@ -47,7 +48,7 @@ ACQUISITIONS: dict[str, Acquisition] = {
 DEFAULT = "variance-reduction"
 
 
-class ModelProposer:
+class ModelProposer(Proposer):
     """Proposes the runs that a model expects to learn most from.
 
     Args:
@@ -94,44 +95,21 @@ class ModelProposer:
         n: int,
         rng: np.random.Generator,
     ) -> FloatArray:
-        """The next n points of the unit cube.
-
-        Args:
-            space: The inputs.
-            X_done: Where runs have ended, in the unit cube, shape (n_done, d).
-            y_done: Their responses, NaN for a run that failed, shape (n_done,).
-            X_running: Where runs are out, in the unit cube, shape (n_running, d).
-            n: How many to propose.
-            rng: The source of all randomness.
-
-        Returns:
-            Shape (n, d).
-        """
+        """Points where the acquisition is highest, shape (n, d)."""
         check_count(n, "n")
-        with threadpool_limits(limits=1, user_api="blas"):  # hundreds of runs: a second thread costs more than it gives
-            return self._propose(space, X_done, y_done, X_running, n, rng)
-
-    def _propose(
-        self,
-        space: Box,
-        X_done: FloatArray,
-        y_done: FloatArray,
-        X_running: FloatArray,
-        n: int,
-        rng: np.random.Generator,
-    ) -> FloatArray:
         taken = np.vstack([X_done, X_running])
         search = self._search(space, taken, rng)
         ran = np.isfinite(y_done)
         X, y = X_done[ran], y_done[ran]
-        if len(np.unique(y)) < FEWEST_RUNS:
-            return _spread(search, taken, n)
-        model: Any = self.learn(space, X, y, rng)
-        acquisition = self._acquisition(space, rng)
-        if not ran.all():
-            self._failures = learn_where_runs_fail(encode(space, X_done), ~ran, rng, self._failures)
-            acquisition, model = AvoidFailures(acquisition), AwareOfFailures(model, self._failures)
-        return choose_batch(model, acquisition, search, n, lambda U: encode(space, U), X_running, len(y))
+        with threadpool_limits(limits=1, user_api="blas"):  # hundreds of runs: a second thread costs more than it gives
+            if len(np.unique(y)) < FEWEST_RUNS:
+                return _spread(search, taken, n)
+            model: Any = self.learn(space, X, y, rng)
+            acquisition = self._acquisition(space, rng)
+            if not ran.all():
+                self._failures = learn_where_runs_fail(encode(space, X_done), ~ran, rng, self._failures)
+                acquisition, model = AvoidFailures(acquisition), AwareOfFailures(model, self._failures)
+            return choose_batch(model, acquisition, search, n, lambda U: encode(space, U), X_running, len(y))
 
     def learn(self, space: Box, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> DesignModel:
         """Tell the model of all runs so far, (n, d) in the unit cube and (n,); it goes on from those it knows."""

@@ -20,7 +20,10 @@ __all__ = ["Proposer", "RandomProposer", "propose_points"]
 
 
 class Proposer(Protocol):
-    """What a campaign asks for its next inputs; it may remember things from one call to the next."""
+    """What a campaign asks for its next inputs; it may remember things from one call to the next.
+
+    The contract stands here, once: implementations say only how they choose. To inherit from it is not needed.
+    """
 
     def propose(
         self,
@@ -47,7 +50,7 @@ class Proposer(Protocol):
         ...
 
 
-class RandomProposer:
+class RandomProposer(Proposer):
     """Independent uniform points: the yardstick for those that look.
 
     Example:

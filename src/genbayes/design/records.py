@@ -11,9 +11,12 @@ from sqlalchemy import Connection, Row, func, or_, select
 from genbayes.design.schema import LEASES, RESULTS, TRIALS
 from genbayes.design.trial import Record, Status
 
-__all__ = ["count_lapses", "count_repeats", "read_records", "summarise"]
+__all__ = ["RAN_OUT", "count_lapses", "count_repeats", "read_records", "summarise"]
 
 SHOWN_FAILURES = 5
+
+# A lease of the past that ran out; whoever comes back with a late failure does not make it undone.
+RAN_OUT = or_(LEASES.c.ending == "lapsed", LEASES.c.ended_at >= LEASES.c.expires_at)
 
 
 def read_records(connection: Connection, campaign_id: int, now: float) -> list[Record]:
@@ -42,9 +45,7 @@ def _as_record(row: Row[Any], now: float) -> Record:
 
 def count_lapses(connection: Connection, campaign_id: int) -> int:
     """Leases that ran out and were noticed: offered again, or ended later than they should have."""
-    late = LEASES.c.ended_at > LEASES.c.expires_at
-    count = _count(LEASES, campaign_id).where(or_(LEASES.c.ending == "lapsed", late))
-    return int(connection.scalar(count) or 0)
+    return int(connection.scalar(_count(LEASES, campaign_id).where(RAN_OUT)) or 0)
 
 
 def count_repeats(connection: Connection, campaign_id: int) -> int:

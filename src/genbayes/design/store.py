@@ -177,7 +177,7 @@ class Store:
 
     def _write(self, work: Callable[[Ledger], T]) -> T:
         def locked(connection: Connection) -> T:
-            ledger = Ledger(connection, self.campaign_id, 0.0)
+            ledger = Ledger(connection, self.campaign_id, 0.0, self.settings.max_attempts)
             ledger.lock()
             ledger.now = self.database.now(connection)  # read under the lock: time does not stand still in a queue
             return work(ledger)

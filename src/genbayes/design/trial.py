@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Outcome", "Record", "Settings", "Status", "Trial"]
+from genbayes.validation import check_count
+
+__all__ = ["MAX_ATTEMPTS", "Outcome", "Record", "Settings", "Status", "Trial", "key_of"]
 
 State = Literal["open", "running", "done", "failed"]
 Outcome = Literal["counted", "repeat", "again", "failed", "late"]
 
 DAY = 86_400.0
+MAX_ATTEMPTS = 5  # lapsed leases of one trial: bad luck takes a few workers, five in turn the run itself
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,16 @@ class Trial:
         return {**asdict(self), "x": dict(self.x)}
 
 
+def key_of(trial: Trial | int) -> tuple[int, int | None]:
+    """Number and lease of a trial; a bare number comes without a lease.
+
+    Example:
+        >>> key_of(Trial(1, {"mach": 2.0}, lease=7)), key_of(3)
+        ((1, 7), (3, None))
+    """
+    return (trial.number, trial.lease) if isinstance(trial, Trial) else (check_count(trial, "trial"), None)
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a campaign was created with, kept in its database.
@@ -53,6 +66,7 @@ class Settings:
         proposer: Who proposes the trials after these.
         lease_seconds: How long a trial is the asker's unless another time is asked for.
         budget: Trials in all; None for no end.
+        max_attempts: Leases of one trial that may lapse before it is given up as failed; None for any number.
     """
 
     seed: int
@@ -61,6 +75,7 @@ class Settings:
     proposer: str = "random"
     lease_seconds: float = DAY  # suits a job that nobody watches; workers ask for less and renew
     budget: int | None = None
+    max_attempts: int | None = MAX_ATTEMPTS
 
 
 @dataclass(frozen=True)

@@ -69,27 +69,29 @@ def _first_line(reason: str) -> str:
     return line if len(line) <= FIRST_LINE else line[:FIRST_LINE] + "..."
 
 
-def _figures(campaign: Campaign, learnt: LearningCurve) -> list[Any]:
+def _figures(campaign: Campaign, learnt: LearningCurve) -> list[Html]:
     records: Sequence[Record] = campaign.records()
     order = figure(
         "Responses in order",
-        [_svg(draw_order(records), "order")],
+        [_svg(draw_order(records), "order", "responses against trial numbers")],
         "A dot is a run, a cross a failed one; all are numbered in the order in which they were planned.",
     )
-    places = figure(
+    places = draw_places(records, campaign.space)
+    where = figure(
         "Where the runs went",
-        [_svg(ax, f"places-{i}") for i, (_, ax) in enumerate(draw_places(records, campaign.space))],
+        [_svg(ax, f"places-{i}", f"runs over {pair}") for i, (pair, ax) in enumerate(places)],
         "Grey dots are the initial design, blue ones came later, orange crosses failed.",
     )
     if not len(learnt.n):
-        return [order, places]
+        return [order, where]
     told = (
         "Each dot is the CRPS of a Gaussian process on runs it had not seen, cross-validated on the first runs, with "
         f"one standard error. Lower is better, a flat end means that further runs buy little. {tell_worth(learnt)} "
         "Runs that were chosen where the response is difficult are scored there."
     )
-    return [columns(figure("Learning curve", [_svg(draw_curve(learnt), "curve")], told), order), places]
+    curve = _svg(draw_curve(learnt), "curve", "CRPS of unseen runs against the number of runs")
+    return [columns(figure("Learning curve", [curve], told), order), where]
 
 
-def _svg(ax: Any, name: str) -> Any:
-    return Html(to_svg(ax.figure, name, name))
+def _svg(ax: Any, name: str, description: str) -> Html:
+    return Html(to_svg(ax.figure, name, description))

@@ -130,7 +130,7 @@ class NetworkEnsemble(Ensemble):
         self.n_steps_more = n_steps_more
 
     def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from runs, (n, p) and (n,), from scratch."""
+        """Train new members together."""
         check_count(self.n_members, "n_members", at_least=2)
         self.scaler_ = ResponseScaler.learn(y, np.ones(len(y)), (None, None))
         rows = self._take(X, y)
@@ -143,7 +143,7 @@ class NetworkEnsemble(Ensemble):
         return self._train(rows, rng, _settings(len(y), self.n_steps))
 
     def update(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from all runs so far, from the present weights; from scratch when runs have grown by half."""
+        """Go on from the present weights; from scratch when runs have grown by half."""
         if len(y) >= GROWTH * self._n_fitted:
             return self.fit(X, y, rng)
         return self._train(self._take(X, y), rng, _settings(len(y), self.n_steps_more))

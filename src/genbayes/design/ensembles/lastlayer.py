@@ -36,7 +36,7 @@ class LastLayerModel(DesignModel):
         """Features that the last layer is linear in, (n, p) -> (n, m)."""
 
     def predict_distribution(self, X: Any, of: Of = "run") -> Normal:
-        """The law of a new run at each row of X, shape (n, p); with "mean" what is known of E[y | x]."""
+        """Normal laws of the last layer; of the mean without the noise."""
         Phi = self._features(np.asarray(X, dtype=np.float64))
         variance = self.head_.variance(Phi) + (self.head_.noise if of == "run" else 0.0)
         return Normal(self._center + self._width * self.head_.mean(Phi), self._width * np.sqrt(variance))
@@ -98,13 +98,13 @@ class LastLayerLaplace(LastLayerModel):
         self.n_steps_more = n_steps_more
 
     def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from runs, (n, p) and (n,), from scratch."""
+        """Train the network, then its last layer's law."""
         # two members are trained and the first is used: a stack keeps aside and stops for each on its own
         self._stack = NetworkEnsemble(2, self.n_steps, self.n_steps_more).fit(X, y, rng)
         return self._take_head(X, y)
 
     def update(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from all runs so far, from the present weights."""
+        """Go on from the present weights."""
         self._stack.update(X, y, rng)
         return self._take_head(X, y)
 

@@ -46,7 +46,7 @@ class SNGP(LastLayerModel):
         self.n_steps_more = n_steps_more
 
     def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from runs, (n, p) and (n,), from scratch."""
+        """Train the residual network, then its last layer's law."""
         self._center, width = float(y.mean()), float(y.std())
         self._width = width if width > 0 else 1.0
         self._n_fitted = len(y)
@@ -54,7 +54,7 @@ class SNGP(LastLayerModel):
         return self._train(X, y, self.n_steps, rng)
 
     def update(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from all runs so far, from the present weights; from scratch when runs have grown by half."""
+        """Go on from the present weights; from scratch when runs have grown by half."""
         if len(y) >= GROWTH * self._n_fitted:
             return self.fit(X, y, rng)
         return self._train(X, y, self.n_steps_more, rng)

@@ -61,14 +61,14 @@ class DesignGP(DesignModel):
         self.local = local
 
     def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from runs, (n, p) and (n,), from scratch."""
+        """Search for parameters, the kernel included, from scratch."""
         runs = self._take(X, y, rng)
         self.found_ = search_all(runs, self.correlations, rng)
         self._n_searched = self._n_estimated = len(y)
         return self._settle(runs)
 
     def update(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Learn from all runs so far; parameters are estimated anew when runs have grown enough."""
+        """Take up new runs; parameters are estimated anew when runs have grown enough."""
         if len(y) >= RARE * self._n_searched:
             return self.fit(X, y, rng)
         runs = self._take(X, y, rng)
@@ -78,7 +78,7 @@ class DesignGP(DesignModel):
         return self._settle(runs)
 
     def predict_distribution(self, X: Any, of: Of = "run") -> Normal:
-        """The law of a new run at each row of X, shape (n, p); with "mean" what is known of E[y | x]."""
+        """Normal laws by kriging, N(m(x), rho(x) var(x) + noise); of the mean without the noise."""
         Z = _scaled(X)
         mean, variance = self.gp_.predict(Z)
         variance = variance * self._factor(Z)

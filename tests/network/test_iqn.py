@@ -1,9 +1,10 @@
 """The stacked network: the paper's formula layer by layer, and members that do not know of each other."""
 
+import pytest
 import torch
 
 from genbayes.network.embedding import N_LEVELS, cosine_embedding, level_table, levels_of
-from genbayes.network.iqn import IQN, NetworkShape
+from genbayes.network.iqn import IQN, WAVE_SPEED, NetworkShape, Waves
 from genbayes.network.prior import PriorIQN
 
 
@@ -57,6 +58,33 @@ def test_embedded_blocks_replace_one_hot_columns() -> None:
     embedded = network.embed_inputs(Z.expand(1, -1, -1))[0]
     weight, bias = network.embeddings[0].weight[0], network.embeddings[0].bias[0]
     torch.testing.assert_close(embedded, torch.cat([Z[:, :1], weight + bias], dim=1))
+
+
+@pytest.mark.parametrize("n_inputs", [1, 2, 20])
+def test_waves_turn_as_fast_in_many_dimensions_as_in_one(n_inputs: int) -> None:
+    """For standard normal x, w'x + b has variance speed^2 + pi^2 / 3: random directions, phases all around."""
+    waves = Waves(n_inputs, 4_000, generators(1))
+    x = torch.randn(1, 200, n_inputs, generator=generators(1, start=7)[0])
+    turns = torch.baddbmm(waves.bias, x, waves.weight)
+    torch.testing.assert_close(turns.var().item(), WAVE_SPEED**2 + torch.pi**2 / 3, rtol=0.2, atol=0.0)
+    torch.testing.assert_close(waves(x), torch.sin(turns))
+
+
+def test_waves_join_the_inputs_and_leave_members_to_themselves() -> None:
+    Z, tau = torch.randn(5, 3, generator=generators(1)[0]), torch.tensor([0.1, 0.5])
+    alone, among = make(1, n_waves=6, n_layers=2), make(4, n_waves=6, n_layers=2)
+    assert alone.f_x[0].weight.shape == (1, 3 + 6, 8)
+    torch.testing.assert_close(alone.quantiles(Z, tau)[0], among.quantiles(Z, tau)[0])
+    first = torch.cat([Z, alone.waves(Z[None])[0]], dim=1) @ alone.f_x[0].weight[0] + alone.f_x[0].bias[0]
+    second = torch.relu(first) @ alone.f_x[1].weight[0] + alone.f_x[1].bias[0]
+    torch.testing.assert_close(alone.features(Z[None])[0], torch.relu(second))
+
+
+def test_a_randomized_prior_has_no_waves() -> None:
+    network = PriorIQN(NetworkShape(3, n_hidden=8, n_merge=8, n_waves=6), generators(1), prior_scale=0.5)
+    assert network.trained.waves is not None
+    assert network.prior is not None
+    assert network.prior.waves is None
 
 
 def test_the_level_table_holds_the_embeddings_of_its_levels() -> None:

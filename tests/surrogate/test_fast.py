@@ -6,10 +6,11 @@ import torch
 
 from genbayes import QuantileSurrogate
 from genbayes.network import IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn
-from genbayes.surrogate.fast import N_FOLDS, Attempt, Plan, best_of, default_batch, folds
+from genbayes.surrogate import fast
+from genbayes.surrogate.fast import N_FOLDS, N_WAVES, Attempt, Plan, Team, best_of, default_batch, folds
 from genbayes.surrogate.relevance import measure_relevance
 from genbayes.surrogate.spread import choose_spread, stretch
-from genbayes.training import TrainingSettings
+from genbayes.training import History, TrainingSettings
 
 
 def rows_of(X: np.ndarray, y: np.ndarray) -> Rows:
@@ -109,3 +110,66 @@ def test_the_deep_plan_must_earn_its_freedom(gain: float, chosen: str) -> None:
 
     shallow, deep = attempt("shallow", torch.ones(2, 100)), attempt("deep", 1 - gain + noise)
     assert best_of([shallow, deep]).plan.name == chosen
+
+
+class Troop(Team):
+    """A team whose attempts have the scores that a test gives, by the name of the plan and its rounds."""
+
+    def __init__(self, scores: dict[tuple[str, int], float], is_unfinished: bool) -> None:
+        super().__init__(None, None, [], False)
+        object.__setattr__(self, "told", (scores, is_unfinished, []))
+
+    def train(self, plan: Plan, first: int, last: int, n_rounds: int | None = None) -> Attempt:
+        scores, is_unfinished, tried = self.told
+        job = plan.name, n_rounds or plan.n_rounds
+        tried.append(job)
+        history = History(*[np.empty(0)] * 4, seconds=0.0, n_threads=1, is_unfinished=is_unfinished)
+        return Attempt(plan, None, history, torch.full((1, 1), scores[job]), torch.ones(1, 1))
+
+
+def plan(name: str, n_rounds: int = 3) -> Plan:
+    training = TrainingSettings(n_epochs=1, learning_rate=0.1, n_rounds=n_rounds)
+    settings = IQNSettings(NetworkShape(2), LossWeights(0.1, 0.2, 0.7), training, dropout=0.05)
+    return Plan(name, settings, torch.ones(2), is_deep=name == "deep")
+
+
+@pytest.mark.parametrize(
+    ("is_unfinished", "after_going_on", "chosen", "then"),
+    [
+        (False, 0.0, "deep", []),  # what has come to its end neither goes on nor asks for waves
+        (True, 0.3, "wavy", [("deep", 3), ("wavy", 3)]),
+        (True, 0.1, "deep", [("deep", 3), ("wavy", 3)]),
+    ],
+)
+def test_only_what_is_unfinished_after_a_round_goes_on_and_has_to_beat_waves(
+    is_unfinished: bool, after_going_on: float, chosen: str, then: list[tuple[str, int]]
+) -> None:
+    scores = {("shallow", 1): 0.9, ("deep", 1): 0.5, ("deep", 3): after_going_on, ("wavy", 3): 0.2}
+    team = Troop(scores, is_unfinished)
+    best = team.choose([plan("shallow"), plan("deep")], plan("wavy"))
+    assert best.plan.name == chosen
+    assert team.told[2] == [("shallow", 1), ("deep", 1), *then]
+
+
+def test_where_no_more_rounds_fit_only_waves_are_tried() -> None:
+    scores = {("shallow", 1): 0.9, ("deep", 1): 0.5, ("wavy", 1): 0.2}
+    team = Troop(scores, True)
+    assert team.choose([plan("shallow", 1), plan("deep", 1)], plan("wavy", 1)).plan.name == "wavy"
+    assert team.told[2] == [("shallow", 1), ("deep", 1), ("wavy", 1)]
+
+
+@pytest.mark.parametrize(("dropout", "used"), [(None, 0.0), (0.3, 0.3)])
+def test_the_wavy_plan_is_the_deep_one_with_waves_and_no_dropout_of_ours(dropout: float | None, used: float) -> None:
+    wavy = fast.wavy_plan([plan("shallow"), plan("deep")], dropout)
+    assert (wavy.settings.shape.n_waves, wavy.settings.dropout, wavy.is_deep) == (N_WAVES, used, True)
+
+
+@pytest.mark.slow
+def test_fine_detail_in_many_quiet_runs_is_left_to_waves() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(4_000, 2))
+    y = np.sin(25 * X[:, 0]) * np.cos(20 * X[:, 1]) + 0.02 * rng.standard_normal(4_000)
+    model = QuantileSurrogate(n_members=2, random_state=0).fit(X[:3_000], y[:3_000])
+    assert model.settings_.shape.n_waves == N_WAVES
+    crps = model.predict_distribution(X[3_000:]).crps(y[3_000:]).mean()
+    assert crps < 2 * 0.02 / np.sqrt(np.pi)  # within twice that of the true law

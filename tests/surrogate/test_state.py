@@ -10,6 +10,7 @@ from genbayes import InvalidInput, QuantileSurrogate, load
 from genbayes.errors import UnreadableFile
 from genbayes.features import Identity
 from genbayes.persistence import State, read_state, write_state
+from genbayes.surrogate import fast
 
 FIXTURE = Path(__file__).parents[1] / "data" / "surrogate_format_1.gb"
 
@@ -36,6 +37,16 @@ def test_a_loaded_model_answers_as_the_saved_one(make, runs, tmp_path: Path, set
     np.testing.assert_array_equal(again.extrapolates(runs[0] * 3), model.extrapolates(runs[0] * 3))
     assert again.summary() == model.summary()
     np.testing.assert_array_equal(again.history_.loss, model.history_.loss)
+
+
+def test_a_network_with_waves_survives(make, runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plans = fast.possible_plans
+    monkeypatch.setattr(fast, "possible_plans", lambda *given: [fast.wavy_plan(plans(*given), None)])
+    model = make(prior_scale=0.5).fit(*runs)
+    assert model.settings_.shape.n_waves == fast.N_WAVES
+    path = model.save(tmp_path / "model.gb")
+    np.testing.assert_array_equal(load(path).predict(runs[0]), model.predict(runs[0]))
+    assert read_state(path).value("settings")["shape"]["n_waves"] == fast.N_WAVES
 
 
 def test_names_and_categories_survive(make, tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ __all__ = ["IQN", "NetworkShape"]
 ROUND_ROWS = 16
 BLOCK_ROWS, BLOCK_COLUMNS = 128, 4096  # of hidden values in flight while predicting: 2 MB, fits the cache
 FEATURE_ROWS = 8192  # rows whose features are kept in flight
+WAVE_SPEED = (
+    4.0  # radians that a wave turns by, typically, over a standard deviation of every input; 3 to 4.5 serve alike
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class NetworkShape:
         n_merge: Units where x and tau meet: last layer of f_x, f_tau and f_1.
         n_cosines: Size of the embedding of tau.
         blocks: One-hot blocks (start, stop, size) of the input that are embedded into `size` columns each.
+        n_waves: Waves of the input that join it as further columns, see `Waves`.
     """
 
     n_inputs: int
@@ -47,6 +51,7 @@ class NetworkShape:
     n_merge: int = 256
     n_cosines: int = 32
     blocks: tuple[tuple[int, int, int], ...] = ()
+    n_waves: int = 0
 
     @property
     def widths(self) -> list[int]:
@@ -69,6 +74,24 @@ class StackedLinear(nn.Module):
         return torch.baddbmm(self.bias, h, self.weight)
 
 
+class Waves(StackedLinear):
+    """Waves of random direction, length and phase for each member, sin(w'x + b), (K, b, i) -> (K, b, o); w is trained.
+
+    A ReLU network learns slow changes long before quick ones; waves are quick from the start. Source: Tancik et al.
+    (2020), Fourier features.
+    """
+
+    def __init__(self, n_in: int, n_out: int, generators: Sequence[torch.Generator]) -> None:
+        super().__init__(n_in, n_out, generators)
+        directions = torch.stack([torch.randn(n_in, n_out, generator=g) for g in generators])
+        with torch.no_grad():
+            self.weight.copy_(directions * (WAVE_SPEED / math.sqrt(n_in)))
+            self.bias.mul_(math.pi * math.sqrt(n_in))  # from within 1 / sqrt(n_in) to all around
+
+    def forward(self, h: Tensor) -> Tensor:
+        return torch.sin(super().forward(h))
+
+
 class IQN(nn.Module):
     """K implicit quantile networks of one shape.
 
@@ -89,8 +112,9 @@ class IQN(nn.Module):
         self.embeddings = nn.ModuleList(
             StackedLinear(stop - start, size, generators) for start, stop, size in shape.blocks
         )
-        n_embedded = sum(size - (stop - start) for start, stop, size in shape.blocks)
-        ins = [shape.n_inputs + n_embedded, *widths[:-1]]
+        n_columns = shape.n_inputs + sum(size - (stop - start) for start, stop, size in shape.blocks)
+        self.waves = Waves(n_columns, shape.n_waves, generators) if shape.n_waves else None
+        ins = [n_columns + shape.n_waves, *widths[:-1]]
         self.f_x = nn.ModuleList(StackedLinear(i, o, generators) for i, o in zip(ins, widths, strict=True))
         self.f_tau = StackedLinear(shape.n_cosines, shape.n_merge, generators)
         self.f_1 = StackedLinear(shape.n_merge, shape.n_merge, generators)
@@ -120,6 +144,8 @@ class IQN(nn.Module):
     def features(self, Z: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
         """f_x, (K, b, p) -> (K, b, n_merge); `masks` multiply the hidden layers (dropout)."""
         h = self.embed_inputs(Z)
+        if self.waves is not None:
+            h = torch.cat([h, self.waves(h)], dim=-1)
         for i, layer in enumerate(self.f_x):
             h = torch.relu(layer(h))
             if masks is not None:

@@ -111,6 +111,8 @@ def _require_sizes(shape: NetworkShape, state: State) -> None:
     for i in range(shape.n_layers):
         width = merge if i == shape.n_layers - 1 else shape.n_hidden
         state.array(f"network.trained.f_x.{i}.weight", (members, None, width))
+    if shape.n_waves:
+        state.array("network.trained.waves.weight", (members, None, shape.n_waves))
     for i, (start, stop, size) in enumerate(shape.blocks):
         state.array(f"network.trained.embeddings.{i}.weight", (members, stop - start, size))
 

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from genbayes.arrays import FloatArray
 
 __all__ = ["History"]
-
-
-def _empty() -> FloatArray:
-    return np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -26,6 +20,7 @@ class History:
         held_out_crps: CRPS there, on the standardised scale of y, shape (h,).
         seconds: Wall time.
         n_threads: Threads that a few timed steps found quickest.
+        is_unfinished: Whether held-out scores were still falling fast when the run ended; not kept in files.
     """
 
     epoch: FloatArray
@@ -34,3 +29,4 @@ class History:
     held_out_crps: FloatArray
     seconds: float
     n_threads: int
+    is_unfinished: bool = False

@@ -71,12 +71,13 @@ def minimise(
     with ThreadChooser() as threads:
         for n_epochs in (settings.n_epochs * 2**number for number in range(settings.n_rounds)):
             run.begin(n_epochs)
-            if not _run_round(run, loss, batches, average, best, threads, held_out, report):
+            is_unfinished = _run_round(run, loss, batches, average, best, threads, held_out, report)
+            if not is_unfinished:
                 break
     average.adopt()
     best.restore()
     weights.release()
-    return run.history(best, threads.chosen)
+    return run.history(best, threads.chosen, is_unfinished)
 
 
 def _run_round(
@@ -170,7 +171,7 @@ class _Run:
         if report is not None:
             report(self.step, self.first + self.n_steps, mean)
 
-    def history(self, best: BestWeights, n_threads: int) -> History:
+    def history(self, best: BestWeights, n_threads: int, is_unfinished: bool) -> History:
         """What is kept of the run."""
         epoch, course = np.array(self.notes, dtype=np.float64).reshape(-1, 2).T
-        return History(epoch, course, *best.curve(), time.perf_counter() - self.started, n_threads)
+        return History(epoch, course, *best.curve(), time.perf_counter() - self.started, n_threads, is_unfinished)

@@ -240,6 +240,12 @@ class TestStationaryGP(SurrogateContract):
     in_checks: ClassVar = {"random_state": 0}
 
 
+class TestSmoothGP(SurrogateContract):
+    model = StationaryGP
+    small: ClassVar = {"kernel": "squared-exponential"}
+    in_checks: ClassVar = {"kernel": "squared-exponential", "random_state": 0}
+
+
 class TestDeepGP(SurrogateContract):
     model = DeepGP
     small: ClassVar = {"n_samples": 20, "n_burn_in": 60, "thinning": 1, "noise": "estimated"}

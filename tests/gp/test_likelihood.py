@@ -1,5 +1,6 @@
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal
 
 from genbayes.arrays import FloatArray
+from genbayes.gp.correlation import CORRELATIONS
 from genbayes.gp.likelihood import PANEL, exact_profile, factorise, solve_factored
 from genbayes.gp.replicates import Replicates
 
@@ -44,15 +46,17 @@ def test_mean_and_its_variance_are_those_of_generalised_least_squares(
     assert profile.mean_variance == pytest.approx(profile.variance / inverse.sum(), rel=1e-8)
 
 
+@pytest.mark.parametrize("kernel", list(CORRELATIONS))
 @pytest.mark.parametrize(("n", "p"), [(12, 1), (30, 3), (PANEL + 20, 2)])
-def test_gradient_agrees_with_differences(make_runs: Callable[..., Replicates], n: int, p: int) -> None:
+def test_gradient_agrees_with_differences(make_runs: Callable[..., Replicates], n: int, p: int, kernel: str) -> None:
     runs = make_runs(n, p, n_copies=5)
     theta = np.log(np.append(np.linspace(0.7, 2.0, p), 0.05))
+    profile = partial(exact_profile, runs, correlation=CORRELATIONS[kernel])
 
     def value(point: FloatArray) -> float:
-        return exact_profile(runs, np.exp(point[:-1]), math.exp(point[-1]), with_gradient=False).value
+        return profile(np.exp(point[:-1]), math.exp(point[-1]), with_gradient=False).value
 
-    gradient = exact_profile(runs, np.exp(theta[:-1]), math.exp(theta[-1])).gradient
+    gradient = profile(np.exp(theta[:-1]), math.exp(theta[-1])).gradient
     np.testing.assert_allclose(gradient, approx_fprime(theta, value, 1e-6), rtol=1e-4, atol=1e-3)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
-from genbayes.gp import FittedGP, Replicates, fit_gp
+from genbayes.gp import KERNELS, FittedGP, Replicates, fit_gp
 from genbayes.metrics import crps_normal
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
@@ -102,11 +102,34 @@ def test_the_same_seed_gives_the_same_gp(make_runs: Callable[..., Replicates]) -
     np.testing.assert_array_equal(one.predict(runs.Z[:9]), two.predict(runs.Z[:9]))
 
 
-@pytest.mark.parametrize("exact_limit", [3000, 100])
-def test_a_gp_rebuilt_from_its_arrays_predicts_the_same_to_the_last_bit(
-    make_runs: Callable[..., Replicates], exact_limit: int
+def test_the_squared_exponential_knows_an_analytic_function_from_fewer_runs() -> None:
+    rng = np.random.default_rng(0)
+    Z, new = rng.uniform(-1, 1, (40, 2)), rng.uniform(-1, 1, (200, 2))
+    f = [np.exp(-(at[:, 0] ** 2)) * np.sin(2 * at[:, 1]) for at in (Z, new)]
+    runs = Replicates.collect(Z, f[0], np.ones(40))
+    error = {}
+    for kernel in KERNELS:
+        gp = fit_gp(runs, np.random.default_rng(0), kernel=kernel)
+        assert gp.kernel == kernel
+        error[kernel] = float(np.abs(gp.predict(new)[0] - f[1]).mean())
+    assert error["squared-exponential"] < 0.3 * error["matern52"]
+
+
+def test_a_kernel_without_an_approximation_is_refused_beyond_the_exact_limit(
+    make_runs: Callable[..., Replicates],
 ) -> None:
-    gp = fit(make_runs(150, 2, n_copies=10), exact_limit)
+    with pytest.raises(InvalidInput, match="kernel must be 'matern52' for more than 20 distinct inputs, got 'squared"):
+        fit_gp(make_runs(30, 2), np.random.default_rng(0), exact_limit=20, kernel="squared-exponential")
+
+
+@pytest.mark.parametrize(
+    ("exact_limit", "kernel"), [(3000, "matern52"), (100, "matern52"), (3000, "squared-exponential")]
+)
+def test_a_gp_rebuilt_from_its_arrays_predicts_the_same_to_the_last_bit(
+    make_runs: Callable[..., Replicates], exact_limit: int, kernel: str
+) -> None:
+    runs = make_runs(150, 2, n_copies=10)
+    gp = fit_gp(runs, np.random.default_rng(0), exact_limit=exact_limit, kernel=kernel)
     arrays = {name: array.copy() for name, array in gp.arrays().items()}
     assert {array.dtype for array in arrays.values()} == {np.dtype(np.float64)}
     rebuilt = FittedGP.from_arrays(arrays)

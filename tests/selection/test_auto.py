@@ -53,6 +53,14 @@ def test_a_smooth_noisy_function_is_left_to_the_gp() -> None:
     assert "The stationary GP did best: the response is smooth and its noise even." in model.report_.reason
 
 
+def test_an_analytic_function_is_left_to_the_smoothest_kernel() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (60, 2))
+    model = choose(["gp", "gp-smooth"], (X, X[:, 0] * np.exp(-np.sum(X**2, axis=1))))
+    assert model.report_.chosen == ("gp-smooth",)
+    assert "the response is very smooth" in model.report_.reason
+
+
 def test_a_jump_is_left_to_a_model_of_regimes() -> None:
     model = choose(["gp", "regime-gp"], jump(), n_folds=3)
     assert model.report_.chosen[0] == "regime-gp"

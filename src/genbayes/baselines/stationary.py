@@ -9,17 +9,19 @@ import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.baselines.gaussian import FittedProcess, GaussianBaseline
-from genbayes.gp import FittedGP, Replicates, fit_gp
+from genbayes.gp import KERNELS, FittedGP, Replicates, fit_gp
 from genbayes.seeding import RandomState
 from genbayes.tabular import ScaledRuns
 from genbayes.training.loop import Report
-from genbayes.validation import check_count
+from genbayes.validation import check_choice, check_count
 
 __all__ = ["StationaryGP"]
 
+TITLES = {"matern52": "Matern-5/2", "squared-exponential": "squared exponential"}
+
 
 class StationaryGP(GaussianBaseline):
-    """Gaussian process with a Matern-5/2 kernel, one length scale per input (ARD), constant mean and nugget.
+    """Gaussian process with one length scale per input (ARD), constant mean and nugget.
 
     Length scales and nugget maximise the marginal likelihood from several starting points; replicates enter by their
     means and counts. Exact to 3,000 distinct inputs; beyond, parameters come from a Vecchia likelihood and predictions
@@ -28,6 +30,7 @@ class StationaryGP(GaussianBaseline):
     (docs/baselines/stationary-gp.md).
 
     Args:
+        kernel: "matern52"; or "squared-exponential", for responses that are smooth to any order, to 3,000 inputs.
         n_starts: Starting points of the search for length scales and nugget.
         categorical: Names or indices of inputs that are categories; they become one-hot columns.
         verbose: Whether to show a progress bar.
@@ -52,11 +55,13 @@ class StationaryGP(GaussianBaseline):
     def __init__(
         self,
         *,
+        kernel: str = "matern52",
         n_starts: int = 3,
         categorical: Sequence[str | int] | None = None,
         verbose: bool = False,
         random_state: RandomState = None,
     ) -> None:
+        self.kernel = kernel
         self.n_starts = n_starts
         self.categorical = categorical
         self.verbose = verbose
@@ -68,17 +73,18 @@ class StationaryGP(GaussianBaseline):
         return self.gp_.parameters.length
 
     def _check_settings(self) -> None:
+        check_choice(self.kernel, "kernel", KERNELS)
         check_count(self.n_starts, "n_starts")
 
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedGP:
         groups = Replicates.collect(runs.Z, runs.y, runs.weight)
-        return fit_gp(groups, rng, n_starts=self.n_starts, report=report)
+        return fit_gp(groups, rng, n_starts=self.n_starts, kernel=self.kernel, report=report)
 
     def _facts(self) -> dict[str, str]:
         parameters = self.gp_.parameters
         kind = "exact" if self.gp_.large is None else "Vecchia with inducing points"
         return {
-            "kernel": "Matern-5/2, one length scale per input",
+            "kernel": f"{TITLES[self.kernel]}, one length scale per input",
             "computation": kind,
             "distinct inputs": str(len(self.gp_.runs)),
             "length scales": ", ".join(f"{length:.3g}" for length in parameters.length),

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from genbayes.gp.heteroskedastic import FittedHeteroskedasticGP, fit_heteroskedastic_gp
     from genbayes.gp.leaving import leave_out, match_rows
     from genbayes.gp.replicates import Replicates
-    from genbayes.gp.stationary import FittedGP, fit_gp
+    from genbayes.gp.stationary import KERNELS, FittedGP, fit_gp
 
 __all__ = [
+    "KERNELS",
     "FittedGP",
     "FittedHeteroskedasticGP",
     "Replicates",
@@ -29,6 +30,6 @@ __getattr__, __dir__ = lazy_names(
         "heteroskedastic": ["FittedHeteroskedasticGP", "fit_heteroskedastic_gp"],
         "leaving": ["leave_out", "match_rows"],
         "replicates": ["Replicates"],
-        "stationary": ["FittedGP", "fit_gp"],
+        "stationary": ["KERNELS", "FittedGP", "fit_gp"],
     },
 )

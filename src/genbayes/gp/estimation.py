@@ -13,7 +13,9 @@ from functools import partial
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.gp.correlation import Correlation
 from genbayes.gp.likelihood import exact_profile
+from genbayes.gp.matern import matern52_with_slope
 from genbayes.gp.neighbours import NearestRows, nearest_previous, with_random_previous
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.quasi_newton import Minimum
@@ -45,6 +47,7 @@ def estimate_parameters(
     *,
     n_starts: int,
     exact_limit: int,
+    correlation: Correlation = matern52_with_slope,
     report: Report | None = None,
 ) -> GPParameters:
     """Parameters of largest posterior; see `fit_gp` for the arguments."""
@@ -52,21 +55,21 @@ def estimate_parameters(
         runs.take(rng.permutation(len(runs)))
     )  # the order of Vecchia's likelihood; any beginning is a subset
     sizes = [min(size, len(runs)) for size in SUBSETS]
-    levels = [_exact_posterior(ordered.take(np.arange(size))) for size in sorted(set(sizes))]
+    levels = [_exact_posterior(ordered.take(np.arange(size)), correlation) for size in sorted(set(sizes))]
     closest, shortest = _shortest_length(ordered), _shortest_length(ordered.take(np.arange(sizes[0])))
-    is_detail_possible = closest < MUCH_CLOSER * shortest
+    is_detail_possible = closest < MUCH_CLOSER * shortest and correlation is matern52_with_slope  # Vecchia's only one
     tell = _Teller(report, n_starts + 2 + is_detail_possible)
     starts = [starting_point(levels[0], length) for length in _start_lengths(shortest, runs.Z.shape[1], n_starts)]
     found = [search_widely(levels, starts, tell)]
     if is_detail_possible:
         found.append(tell(_search_nearby(ordered, closest)))
     if len(runs) <= exact_limit:
-        return _finish_exactly(ordered, found, tell)
+        return _finish_exactly(ordered, found, tell, correlation)
     return _finish_by_vecchia(ordered, found, tell, rng)
 
 
-def _finish_exactly(runs: Replicates, found: list[Minimum], tell: _Teller) -> GPParameters:
-    posterior = _exact_posterior(runs)
+def _finish_exactly(runs: Replicates, found: list[Minimum], tell: _Teller, correlation: Correlation) -> GPParameters:
+    posterior = _exact_posterior(runs, correlation)
     best = min(found, key=lambda minimum: posterior.value(minimum.point))
     return posterior.parameters(tell(climb(posterior, best.point, best.curvature)).point)
 
@@ -119,8 +122,8 @@ def _spread_rows(n: int, at_most: int) -> IntArray:
     return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(np.int64))
 
 
-def _exact_posterior(runs: Replicates) -> Posterior:
-    return Posterior(partial(exact_profile, runs), runs.n_runs, runs.Z.shape[1])
+def _exact_posterior(runs: Replicates, correlation: Correlation) -> Posterior:
+    return Posterior(partial(exact_profile, runs, correlation=correlation), runs.n_runs, runs.Z.shape[1])
 
 
 def _vecchia_posterior(runs: Replicates, rows: IntArray, neighbours: IntArray) -> Posterior:

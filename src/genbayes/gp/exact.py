@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from genbayes.arrays import FloatArray
+from genbayes.gp.correlation import Correlation
 from genbayes.gp.likelihood import factorise, solve_factored
 from genbayes.gp.matern import matern52_with_slope
 from genbayes.gp.profile import GPParameters
@@ -29,12 +30,15 @@ class ExactKriging:
     Attributes:
         parameters: The GP.
         runs: Training runs with u distinct inputs of shape (u, p).
+        correlation: Squared distances to correlations and slopes.
     """
 
-    def __init__(self, parameters: GPParameters, runs: Replicates) -> None:
-        self.parameters, self.runs = parameters, runs
+    def __init__(
+        self, parameters: GPParameters, runs: Replicates, correlation: Correlation = matern52_with_slope
+    ) -> None:
+        self.parameters, self.runs, self.correlation = parameters, runs, correlation
         self._W = runs.Z / parameters.length
-        self._factor, _ = factorise(self._W, parameters.nugget / runs.count)
+        self._factor, _ = factorise(self._W, parameters.nugget / runs.count, correlation)
         sides = np.column_stack([np.ones(len(runs)), runs.mean - parameters.mean])
         self._w, self._alpha = solve_factored(self._factor, sides).T
 
@@ -62,7 +66,7 @@ class ExactKriging:
     def _predict_chunk(self, W: FloatArray) -> tuple[FloatArray, FloatArray]:
         parameters = self.parameters
         s = W @ (-2 * self._W.T) + (W * W).sum(axis=1)[:, None] + (self._W * self._W).sum(axis=1)
-        k, _ = matern52_with_slope(np.maximum(s, 0.0))
+        k, _ = self.correlation(np.maximum(s, 0.0))
         half = blas.dtrsm(1.0, self._factor.T, k.T, lower=0, trans_a=1)  # L^{-1} k, columns are new rows
         explained = (half * half).sum(axis=0)
         slack = 1 - k @ self._w

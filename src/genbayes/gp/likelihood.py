@@ -19,6 +19,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from genbayes.arrays import FloatArray
+from genbayes.gp.correlation import Correlation
 from genbayes.gp.matern import matern52_with_slope
 from genbayes.gp.profile import Profile, degrees_of_freedom, noise_terms
 from genbayes.gp.replicates import Replicates
@@ -29,7 +30,14 @@ PANEL = 256  # rows of K built at a time: the lower triangle costs half of the s
 JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # tried in turn on the diagonal until the Cholesky factor exists
 
 
-def exact_profile(runs: Replicates, length: FloatArray, nugget: float, *, with_gradient: bool = True) -> Profile:
+def exact_profile(
+    runs: Replicates,
+    length: FloatArray,
+    nugget: float,
+    *,
+    with_gradient: bool = True,
+    correlation: Correlation = matern52_with_slope,
+) -> Profile:
     """Restricted log-likelihood and gradient at given length scales and nugget.
 
     Args:
@@ -37,6 +45,7 @@ def exact_profile(runs: Replicates, length: FloatArray, nugget: float, *, with_g
         length: Length scales, shape (p,).
         nugget: Noise variance divided by process variance.
         with_gradient: Whether to compute the gradient, two thirds of the work; NaN otherwise.
+        correlation: Squared distances to correlations and slopes.
 
     Returns:
         Value, gradient in log length and log nugget, and the profiled mean and variance.
@@ -49,7 +58,7 @@ def exact_profile(runs: Replicates, length: FloatArray, nugget: float, *, with_g
     """
     W = runs.Z / length
     noise = nugget / runs.count
-    factor, slopes = factorise(W, noise)
+    factor, slopes = factorise(W, noise, correlation)
     log_determinant = 2 * float(np.log(factor.diagonal()).sum())
     ones = np.ones(len(runs))
     w, inverse_y = solve_factored(factor, np.column_stack([ones, runs.mean])).T
@@ -69,12 +78,15 @@ def exact_profile(runs: Replicates, length: FloatArray, nugget: float, *, with_g
     return Profile(value, np.append(by_length, noise_slope), variance, mean, variance / total)
 
 
-def factorise(W: FloatArray, noise: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+def factorise(
+    W: FloatArray, noise: FloatArray, correlation: Correlation = matern52_with_slope
+) -> tuple[FloatArray, list[FloatArray]]:
     """Lower Cholesky factor of C + diag(noise), C the correlations of scaled inputs.
 
     Args:
         W: Inputs divided by their length scales, shape (u, p).
         noise: Diagonal to add, shape (u,).
+        correlation: Squared distances to correlations and slopes.
 
     Returns:
         The factor, shape (u, u) with zeros above the diagonal, and the panels of slopes of `correlation_panels`.
@@ -87,8 +99,8 @@ def factorise(W: FloatArray, noise: FloatArray) -> tuple[FloatArray, list[FloatA
     """
     slopes = []
     K = np.zeros((len(W), len(W)))
-    for start, correlation, slope in correlation_panels(W):
-        K[start : start + len(correlation), : correlation.shape[1]] = correlation
+    for start, panel, slope in correlation_panels(W, correlation):
+        K[start : start + len(panel), : panel.shape[1]] = panel
         slopes.append(slope)
     diagonal = 1 + noise
     for jitter in JITTERS:
@@ -101,7 +113,9 @@ def factorise(W: FloatArray, noise: FloatArray) -> tuple[FloatArray, list[FloatA
     return np.asarray(factor.T), slopes
 
 
-def correlation_panels(W: FloatArray) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+def correlation_panels(
+    W: FloatArray, correlation: Correlation = matern52_with_slope
+) -> Iterator[tuple[int, FloatArray, FloatArray]]:
     """Lower triangle of the correlation matrix in panels of rows: (first row, correlations, slopes).
 
     A panel that starts at row i and ends before row j has j columns; entries right of the diagonal are to be ignored.
@@ -114,8 +128,7 @@ def correlation_panels(W: FloatArray) -> Iterator[tuple[int, FloatArray, FloatAr
         s += norms[:stop]
         s += norms[start:stop, None]
         np.maximum(s, 0.0, out=s)  # rounding may leave tiny negative numbers
-        correlation, slope = matern52_with_slope(s)
-        yield start, correlation, slope
+        yield start, *correlation(s)
 
 
 def solve_factored(factor: FloatArray, right: FloatArray) -> FloatArray:

@@ -1,8 +1,8 @@
 """Fit a stationary GP to runs and predict with it: exactly for some thousand inputs, nearly so beyond.
 
-Matern-5/2 with one length scale per input, constant mean, Gaussian noise of constant variance, replicates reduced to
-their means and counts. Inputs are taken to be of order one and responses to be standardised; scaling, checks and
-distributions are left to the estimators on top.
+Matern-5/2 or the smoother squared exponential, one length scale per input, constant mean, Gaussian noise of constant
+variance, replicates reduced to their means and counts. Inputs are taken to be of order one and responses to be
+standardised; scaling, checks and distributions are left to the estimators on top.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
+from genbayes.gp.correlation import CORRELATIONS
 from genbayes.gp.estimation import Report, estimate_parameters
 from genbayes.gp.exact import ExactKriging
 from genbayes.gp.fullscale import FullScale
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.replicates import Replicates
 
-__all__ = ["FittedGP", "fit_gp"]
+__all__ = ["KERNELS", "FittedGP", "fit_gp"]
 
+KERNELS = ("matern52", "squared-exponential")  # a file names one by its place
 EXACT_LIMIT = 3000  # distinct inputs; one step of the exact search then takes about a second and 200 MB
 
 
@@ -33,24 +35,32 @@ class FittedGP:
         parameters: Length scales, nugget, variance and mean.
         runs: Training runs with u distinct inputs of shape (u, p).
         large: What the approximation for many runs has learnt; None for exact prediction.
+        kernel: Name of the correlation, of `KERNELS`.
     """
 
     parameters: GPParameters
     runs: Replicates
     large: FullScale | None = None
+    kernel: str = KERNELS[0]
     _exact: ExactKriging | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        exact = ExactKriging(self.parameters, self.runs) if self.large is None else None
+        correlation = CORRELATIONS[self.kernel]
+        exact = ExactKriging(self.parameters, self.runs, correlation) if self.large is None else None
         object.__setattr__(self, "_exact", exact)
 
     @classmethod
     def at(
-        cls, parameters: GPParameters, runs: Replicates, rng: np.random.Generator, exact_limit: int = EXACT_LIMIT
+        cls,
+        parameters: GPParameters,
+        runs: Replicates,
+        rng: np.random.Generator,
+        exact_limit: int = EXACT_LIMIT,
+        kernel: str = KERNELS[0],
     ) -> FittedGP:
         """The GP with given parameters; beyond `exact_limit` distinct inputs `rng` chooses inducing points."""
         if len(runs) <= exact_limit:
-            return cls(parameters, runs)
+            return cls(parameters, runs, kernel=kernel)
         W, noise = runs.Z / parameters.length, parameters.nugget / runs.count
         return cls(parameters, runs, FullScale.learn(W, runs.mean, noise, rng))
 
@@ -86,6 +96,8 @@ class FittedGP:
         scalars = [parameters.nugget, parameters.variance, parameters.mean, parameters.mean_variance]
         kept = {"length": parameters.length, "scalars": np.array(scalars)}
         kept |= {"Z": runs.Z, "mean": runs.mean, "count": runs.count, "scatter": runs.scatter}
+        if self.kernel != KERNELS[0]:
+            kept |= {"kernel": np.array([float(KERNELS.index(self.kernel))])}
         if self.large is not None:
             large = self.large
             kept |= {"order": large.order.astype(np.float64)}
@@ -98,7 +110,7 @@ class FittedGP:
         parameters = GPParameters(arrays["length"], *(float(value) for value in arrays["scalars"]))
         runs = Replicates(arrays["Z"], arrays["mean"], arrays["count"], arrays["scatter"])
         if "order" not in arrays:
-            return cls(parameters, runs)
+            return cls(parameters, runs, kernel=KERNELS[int(arrays["kernel"][0])] if "kernel" in arrays else KERNELS[0])
         W, noise = runs.Z / parameters.length, parameters.nugget / runs.count
         order = arrays["order"].astype(np.int64)
         return cls(parameters, runs, FullScale(W, runs.mean, noise, order, arrays["coefficients"], arrays["factor"]))
@@ -110,6 +122,7 @@ def fit_gp(
     *,
     n_starts: int = 3,
     exact_limit: int = EXACT_LIMIT,
+    kernel: str = KERNELS[0],
     report: Report | None = None,
 ) -> FittedGP:
     """Fit a stationary GP by its largest posterior, under a prior that is weak.
@@ -119,6 +132,7 @@ def fit_gp(
         rng: Chooses the rows on which the search begins, and the inducing points where runs are many.
         n_starts: Number of starting points, from short to long scales.
         exact_limit: Most distinct inputs for exact likelihood and prediction; beyond, approximations take over.
+        kernel: Name of the correlation, of `KERNELS`; beyond `exact_limit` only the first.
         report: Called with (stage, stages, loss) as the search proceeds.
 
     Example:
@@ -128,5 +142,12 @@ def fit_gp(
         >>> mean.round(3)
         array([0.841])
     """
-    parameters = estimate_parameters(runs, rng, n_starts=n_starts, exact_limit=exact_limit, report=report)
-    return FittedGP.at(parameters, runs, rng, exact_limit)
+    if kernel != KERNELS[0] and len(runs) > exact_limit:
+        raise InvalidInput(
+            f"kernel must be {KERNELS[0]!r} for more than {exact_limit:,} distinct inputs, got {kernel!r} for "
+            f"{len(runs):,}; the others are exact only"
+        )
+    parameters = estimate_parameters(
+        runs, rng, n_starts=n_starts, exact_limit=exact_limit, correlation=CORRELATIONS[kernel], report=report
+    )
+    return FittedGP.at(parameters, runs, rng, exact_limit, kernel)

@@ -21,6 +21,7 @@ LEAST_SAID = 0.0005  # share of a score that is shown as 0.1% and more
 COUNTS = {1: "one regime", 2: "two regimes", 3: "three regimes", 4: "four regimes", 5: "five regimes"}
 WHY = {
     "gp": "the response is smooth and its noise even",
+    "gp-smooth": "the response is very smooth and its noise even",
     "sparse-gp": "the response is smooth and the runs are many",
     "het-gp": "the noise changes with the inputs",
     "regime-gp": "it is smooth within each regime",

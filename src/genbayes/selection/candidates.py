@@ -20,6 +20,7 @@ __all__ = ["NAMES", "Candidate", "Facts", "choose_candidates"]
 
 FEWEST_FOR_TREES = 300  # runs: a leaf holds ten or more, which leaves little to split of fewer
 MOST_FOR_NOISE_PROCESS = 2_500  # distinct inputs that the heteroskedastic GP takes within a minute
+MOST_FOR_SMOOTH = 3_000  # distinct inputs that the smoothest kernel takes at all
 MOST_FOR_GP = 30_000  # beyond, a sparse GP is tried instead
 
 
@@ -87,11 +88,11 @@ def _informed(facts: Facts) -> Callable[[int], Any]:
     return make
 
 
-def _baseline(facts: Facts, name: str) -> Callable[[int], Any]:
+def _baseline(facts: Facts, name: str, **settings: Any) -> Callable[[int], Any]:
     def make(seed: int) -> Any:
         from genbayes import baselines
 
-        return getattr(baselines, name)(categorical=facts.categorical or None, random_state=seed)
+        return getattr(baselines, name)(categorical=facts.categorical or None, random_state=seed, **settings)
 
     return make
 
@@ -111,6 +112,11 @@ def _always(facts: Facts) -> bool:
 # in the order in which they are tried, the quick ones first
 OFFERS: dict[str, _Offer] = {
     "gp": _Offer("stationary GP", lambda f: _baseline(f, "StationaryGP"), lambda f: f.n <= MOST_FOR_GP),
+    "gp-smooth": _Offer(
+        "stationary GP, smoothest kernel",
+        lambda f: _baseline(f, "StationaryGP", kernel="squared-exponential"),
+        lambda f: f.n <= MOST_FOR_SMOOTH and f.n_regimes == 1,
+    ),
     "sparse-gp": _Offer("sparse GP", lambda f: _baseline(f, "SparseGP"), lambda f: f.n > MOST_FOR_GP),
     "regime-gp": _Offer("GP of each regime", lambda f: _baseline(f, "RegimeGP"), lambda f: f.n_regimes > 1),
     "jump-gp": _Offer("modular jump GP", lambda f: _baseline(f, "ModularJumpGP"), lambda f: f.n_regimes > 1),

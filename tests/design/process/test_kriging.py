@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from genbayes.design.process.correlation import CORRELATIONS
 from genbayes.design.process.kriging import Kriging
 from genbayes.design.process.likelihood import profile_of, squared_distances
+from genbayes.gp.correlation import CORRELATIONS
 from genbayes.gp.exact import ExactKriging
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.replicates import Replicates

@@ -3,8 +3,8 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from genbayes.arrays import FloatArray
-from genbayes.design.process.correlation import CORRELATIONS
 from genbayes.design.process.likelihood import profile_of
+from genbayes.gp.correlation import CORRELATIONS
 from genbayes.gp.likelihood import exact_profile
 from genbayes.gp.replicates import Replicates
 

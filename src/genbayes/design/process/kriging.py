@@ -16,8 +16,8 @@ import numpy as np
 from scipy.linalg import blas
 
 from genbayes.arrays import FloatArray
-from genbayes.design.process.correlation import CORRELATIONS
 from genbayes.design.process.likelihood import factorise_runs, squared_distances, symmetric_inverse
+from genbayes.gp.correlation import CORRELATIONS
 from genbayes.gp.likelihood import solve_factored
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.replicates import Replicates

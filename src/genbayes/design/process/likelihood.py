@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from genbayes.arrays import FloatArray
-from genbayes.design.process.correlation import Correlation
+from genbayes.gp.correlation import Correlation
 from genbayes.gp.likelihood import solve_factored
 from genbayes.gp.profile import Profile, degrees_of_freedom, noise_terms
 from genbayes.gp.replicates import Replicates
@@ -46,7 +46,7 @@ def factorise_runs(W: FloatArray, noise: FloatArray, correlation: Correlation) -
         correlation: Squared distances to correlations and slopes.
 
     Example:
-        >>> from genbayes.design.process.correlation import CORRELATIONS
+        >>> from genbayes.gp.correlation import CORRELATIONS
         >>> W = np.array([[0.0], [100.0]])
         >>> factorise_runs(W, np.array([3.0, 8.0]), CORRELATIONS["matern52"])[0].round(6)
         array([[2., 0.],
@@ -78,7 +78,7 @@ def profile_of(
         Value, gradient in log length and log nugget, and the profiled mean and variance.
 
     Example:
-        >>> from genbayes.design.process.correlation import CORRELATIONS
+        >>> from genbayes.gp.correlation import CORRELATIONS
         >>> runs = Replicates.collect(np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.ones(3))
         >>> profile = profile_of(runs, CORRELATIONS["matern52"], np.ones(1), 0.1)
         >>> round(profile.value, 4), profile.gradient.round(4)

@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.design.process.correlation import CORRELATIONS
 from genbayes.design.process.likelihood import profile_of
+from genbayes.gp.correlation import CORRELATIONS
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.quasi_newton import Minimum
 from genbayes.gp.replicates import Replicates

@@ -1,7 +1,7 @@
 """Correlations that differ in smoothness, with their slopes, from squared distances in units of the length scales.
 
-How smooth a simulator is matters more for design than for prediction: it says how far a run is felt. So the rougher
-Matern kernels stand beside the squared exponential, and the runs choose.
+How smooth a simulator is says how far a run is felt, which matters for prediction and even more for design. So the
+rougher Matern kernels stand beside the squared exponential, and the runs choose.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genbayes.design.process.correlation import CORRELATIONS
+from genbayes.gp.correlation import CORRELATIONS
 
 
 @pytest.mark.parametrize("name", CORRELATIONS)

@@ -3,6 +3,7 @@
 python -m benchmarks.design run exp2d rocket --records design.jsonl               ours and random runs, all replicates
 python -m benchmarks.design run grace --replicates 0:3 --methods auto,deep-gp     some of them, other methods
 python -m benchmarks.design table --records design.jsonl                          errors, paired differences, runs saved
+python -m benchmarks.design pack --records design.jsonl -o benchmarks/results/paper   for genbayes bench report
 python -m benchmarks.design speed                                                 how long asks and acquisitions take
 """
 
@@ -12,27 +13,37 @@ import argparse
 from pathlib import Path
 
 from benchmarks.design.methods import METHODS
+from benchmarks.design.pack import PACKED, pack
 from benchmarks.design.problems import PROBLEMS
 from benchmarks.design.records import read_records, run_replicate
 from benchmarks.design.speed import N_ACQUISITIONS, OUTPUT, measure_speed
 from benchmarks.design.tables import print_table
+from genbayes.errors import InvalidInput
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "table", "speed"])
+    parser.add_argument("what", choices=["run", "table", "pack", "speed"])
     parser.add_argument("problems", nargs="*", choices=[[], *PROBLEMS], help="all unless named")
     parser.add_argument("--records", default="design.jsonl", help="file that records are added to")
     parser.add_argument("--replicates", default="0:10", help="first:last, the last one excluded")
     parser.add_argument("--methods", default="auto,random", help=f"of {', '.join(METHODS)}")
     parser.add_argument("--acquisitions", type=int, default=N_ACQUISITIONS, help="of `speed`")
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="file that `speed` writes its figures to")
+    parser.add_argument(
+        "-o", "--output", type=Path, help=f"folder that `pack` adds to, {PACKED}, or file that `speed` writes, {OUTPUT}"
+    )
     given = parser.parse_args()
     if given.what == "speed":
-        measure_speed(given.acquisitions, given.output)
+        measure_speed(given.acquisitions, given.output or OUTPUT)
         return
     if given.what == "table":
         print_table(read_records(given.records))
+        return
+    if given.what == "pack":
+        try:
+            pack(given.records, given.output or PACKED, given.problems or None)
+        except InvalidInput as error:
+            parser.error(str(error))
         return
     first, last = map(int, given.replicates.split(":"))
     for replicate in range(first, last):  # one replicate of everything before the second

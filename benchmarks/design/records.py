@@ -1,10 +1,14 @@
-"""One record for each problem, method and replicate: its learning curve and its time, a line of JSON."""
+"""One record for each problem, method and replicate: its learning curve and its time, a line of JSON.
+
+`pack` turns them into records of `genbayes bench`.
+"""
 
 from __future__ import annotations
 
 import json
 import time
 import warnings
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ import numpy as np
 
 from benchmarks.design.methods import METHODS
 from benchmarks.design.problems import DesignProblem
+from genbayes.benchmarks.measurement import known_versions
 
 __all__ = ["play", "read_records", "run_replicate"]
 
@@ -39,6 +44,7 @@ def run_replicate(name: str, problem: DesignProblem, method: str, replicate: int
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         record = {"problem": name, "method": method, "replicate": replicate, **play(problem, method, replicate)}
+    record |= {"finished": datetime.now(UTC).isoformat(timespec="seconds"), "versions": known_versions()}
     with Path(path).open("a") as file:
         file.write(json.dumps(record) + "\n")
     print(

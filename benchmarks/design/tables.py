@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.design.problems import PROBLEMS
+from genbayes.benchmarks.learning import Curves, runs_for_the_same
 
 __all__ = ["print_table"]
 
 TARGETS = {"exp2d": ((100, 0.075),), "grace": ((200, 1.80), (500, 1.05))}
-
-Curves = dict[int, dict[int, float]]  # replicate to number of runs to error
 
 
 def print_table(records: Sequence[dict[str, Any]]) -> None:
@@ -51,25 +50,8 @@ def print_verdicts(name: str, curves: dict[str, Curves]) -> None:
             mean = np.mean(gaps)
             print(f"  auto is lower than {method} at n = {at} by {mean:.4g}, {mean / error:.1f} paired SE")
     if "random" in curves:
-        print(f"  random runs that buy what auto has at n = {n}: {equivalent(curves['random'], ours, n)}")
-
-
-def equivalent(random: Curves, ours: Curves, n: int) -> str:
-    """Where the mean curve of random design reaches our mean error, by interpolation on logarithmic axes."""
-    both = sorted(set(random) & set(ours))
-    if not both or any(n not in ours[r] for r in both):
-        return "not known yet"
-    goal = np.mean([ours[r][n] for r in both])
-    ns = np.array(sorted(set.intersection(*(set(random[r]) for r in both))))
-    error = np.array([np.mean([random[r][k] for r in both]) for k in ns])
-    reached = np.flatnonzero(error <= goal)
-    if not len(reached):
-        return f"more than {ns[-1]}"
-    i = reached[0]
-    if i == 0:
-        return f"at most {ns[0]}"
-    share = np.log(error[i - 1] / goal) / np.log(error[i - 1] / error[i])
-    return f"{ns[i - 1] * (ns[i] / ns[i - 1]) ** share:.0f}"
+        same = runs_for_the_same(curves["random"], ours, n)
+        print(f"  random runs that buy what auto has at n = {n}: {same or 'not known yet'}")
 
 
 def curves_of(records: Sequence[dict[str, Any]], method: str) -> Curves:

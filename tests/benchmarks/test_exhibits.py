@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from genbayes.benchmarks.exhibits import N_POINTS, N_SIDE, curves_of, exhibit_of, exhibits_of, find_plane, kept_exhibit
+from genbayes.benchmarks.exhibits import N_POINTS, N_SIDE, exhibit_of, exhibits_of, find_plane, kept_exhibit
 from genbayes.benchmarks.exhibits import rounded as few_digits
 from genbayes.benchmarks.problems import Split, draw_bgp, split_motorcycle
 from genbayes.benchmarks.record import Record
@@ -99,12 +99,3 @@ def test_the_exhibit_of_the_lowest_replicate_is_shown() -> None:
     own = [record("gp", r, {"exhibit": {"kind": str(r)}}) for r in (3, 0, 7)]
     other = [record("gbc", 0, {}), record("gp", 0, {"exhibit": {}}, problem="bgp3")]
     assert exhibits_of([*own, *other], "bgp2") == {"gp": {"kind": "0"}}
-
-
-def test_learning_curves_are_gathered_by_method() -> None:
-    curve = {"n": [50, 60], "rmse": [0.2, 0.1]}
-    records = [record("gp", r, {"curve": curve}, problem="rocket") for r in range(3)] + [record("gp", 0, {})]
-    found = curves_of(records, "rocket", "rmse")
-    assert [len(runs) for runs in found.values()] == [3]
-    np.testing.assert_array_equal(found["gp"][0], [[50, 60], [0.2, 0.1]])
-    assert curves_of(records, "rocket", "rmspe") == {}

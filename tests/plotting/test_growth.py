@@ -41,3 +41,15 @@ def test_looks_are_counted_round_and_round() -> None:
 def test_as_many_values_as_sizes_are_asked_for() -> None:
     with pytest.raises(InvalidInput, match=r"value must have shape \(2,\)"):
         plot_growth([Curve("a", [1, 2], [1])])
+
+
+def test_an_axis_within_two_powers_of_ten_is_labelled_plainly() -> None:
+    ax = plot_growth([Curve("a", [1, 2, 3], [0.03, 0.2, 0.6])])
+    assert {"0.05", "0.1", "0.2", "0.5"} <= {tick.get_text() for tick in ax.get_yticklabels()}
+    assert not any(tick.get_text() for tick in ax.get_yticklabels(minor=True))
+
+
+@pytest.mark.parametrize("value", [[1e-5, 1e-4], [0.1, 100.0]])
+def test_small_values_and_wide_ranges_keep_powers_of_ten(value: list[float]) -> None:
+    ax = plot_growth([Curve("a", [1, 2], value)])
+    assert any("10^" in tick.get_text() for tick in ax.get_yticklabels())

@@ -1,9 +1,8 @@
 """Exhibits: what the pictures of the report need of a fitted model, kept in its record, since the report never trains.
 
 The runner asks `kept_exhibit` after the first replicate of a few problems and keeps the answer in
-`Record.detail["exhibit"]`: bands along the one input (paper Figures 1 and 2), or a surface over two (Figure 3). A
-record of a sequential design keeps its learning curve in `Record.detail["curve"]`: {"n": [...], "rmse": [...]}
-or any other score by name (Figures 5 and 6).
+`Record.detail["exhibit"]`: bands along the one input (paper Figures 1 and 2), or a surface over two (Figure 3).
+Learning curves of sequential designs (Figures 5 and 6) are read in `learning`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from genbayes.arrays import FloatArray
 from genbayes.benchmarks.problems.split import Split
 from genbayes.benchmarks.record import Record
 
-__all__ = ["BANDS", "SURFACES", "curves_of", "exhibit_of", "exhibits_of", "kept_exhibit"]
+__all__ = ["BANDS", "SURFACES", "exhibit_of", "exhibits_of", "kept_exhibit"]
 
 BANDS = ("jump1d", "motorcycle")  # problems of one input whose bands are kept
 SURFACES = ("bgp2",)  # problems of two inputs whose mean surface is kept
@@ -69,17 +68,6 @@ def exhibits_of(records: Iterable[Record], problem: str) -> dict[str, Mapping[st
     for record in sorted(records, key=lambda record: -record.replicate):
         if record.problem == problem and isinstance(record.detail.get("exhibit"), Mapping):
             found[record.method] = record.detail["exhibit"]
-    return found
-
-
-def curves_of(records: Iterable[Record], problem: str, metric: str) -> dict[str, list[tuple[FloatArray, FloatArray]]]:
-    """Learning curves of a problem by method, one (n, score) a replicate, sizes and scores of shape (j,) each."""
-    found: dict[str, list[tuple[FloatArray, FloatArray]]] = {}
-    for record in records:
-        curve = record.detail.get("curve")
-        if record.problem == problem and isinstance(curve, Mapping) and {"n", metric} <= set(curve):
-            n, score = (np.asarray(curve[name], dtype=np.float64) for name in ("n", metric))
-            found.setdefault(record.method, []).append((n, score))
     return found
 
 

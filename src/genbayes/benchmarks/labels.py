@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from genbayes.benchmarks.designs import DESIGNS
 from genbayes.benchmarks.methods import METHODS
 from genbayes.benchmarks.problems import PROBLEMS, PROTOCOLS
 
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 OURS = ("auto", "gbc", "gbc-aug", "gbc-paper")
-ORDER = (*OURS, "gbc-paper-single", "gp", "het-gp", "jump-gp", "boosted")
+ORDER = (*OURS, "gbc-paper-single", "gp", "het-gp", "jump-gp", "boosted", *DESIGNS)
 METHOD_TITLES = {  # short, for columns and legends; the models' own names are long
     "auto": "AutoSurrogate",
     "gbc": "GBC fast",
@@ -35,6 +36,7 @@ METHOD_TITLES = {  # short, for columns and legends; the models' own names are l
     "jump-gp": "Modular jump GP",
     "boosted": "Boosted quantiles",
     "sparse-gp": "Sparse GP",
+    **{name: design.title for name, design in DESIGNS.items()},
 }
 PROBLEM_TITLES = {
     "bgp2": "BGP d = 2",

@@ -25,7 +25,7 @@ from genbayes.benchmarks.registry import Registry
 from genbayes.benchmarks.scoring import score
 from genbayes.benchmarks.threads import limit_threads
 
-__all__ = ["measure", "note_failure"]
+__all__ = ["known_versions", "measure", "note_failure"]
 
 PACKAGES = ("genbayes", "torch", "numpy", "scipy", "scikit-learn", "lightgbm", "quantile-forest", "ngboost")
 MOST_WARNINGS = 5  # kept in a record
@@ -95,7 +95,7 @@ def _record(job: Job, case: Case, found: _Findings, peak_memory_mb: float = 0.0)
         predict_seconds=found.predict_seconds,
         peak_memory_mb=round(peak_memory_mb, 1),
         settings=jsonable(found.settings),
-        versions=_versions(),
+        versions=known_versions(),
         detail=jsonable(found.detail),
         error=found.error,
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -167,7 +167,8 @@ def _frames(error: Exception) -> list[str]:
 
 
 @cache
-def _versions() -> dict[str, str]:
+def known_versions() -> dict[str, str]:
+    """Versions of Python and of the packages that records depend on, those that are installed."""
     known = {"python": platform.python_version()}
     for name in PACKAGES:
         try:

@@ -57,7 +57,7 @@ def look_of(method: str) -> int:
     return LOOK_ORDER.index(method) if method in LOOK_ORDER else len(LOOK_ORDER) - 1
 
 
-def share_legend(axes: Sequence[Axes]) -> None:
+def share_legend(axes: Sequence[Axes], columns: int = LEGEND_COLUMNS) -> None:
     """One legend above all panels, naming each series once."""
     labelled: dict[str, Any] = {}
     for ax in axes:
@@ -69,7 +69,7 @@ def share_legend(axes: Sequence[Axes]) -> None:
         list(labelled.values()),
         list(labelled),
         loc="upper center",
-        ncols=min(LEGEND_COLUMNS, len(labelled)),
+        ncols=min(columns, len(labelled)),
         frameon=False,
         fontsize=FONT_SIZE - 0.5,
         labelcolor=INK,

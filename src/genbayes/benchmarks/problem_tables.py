@@ -1,20 +1,16 @@
-"""Tables of one problem: what the paper, R's packages and our records say; scaling; active learning."""
+"""Tables of one problem: what the paper, R's packages and our records say; scaling."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from genbayes.benchmarks.exhibits import curves_of
 from genbayes.benchmarks.labels import OURS, in_order, method_title, score_name, standin_of
 from genbayes.benchmarks.lines import paper_value
-from genbayes.benchmarks.paper_values import PAPER, REFERENCE, STANDS_FOR, SUMMARY, Published, SummaryRow, published
-from genbayes.benchmarks.summary import Contest, Estimate, Results, estimate
+from genbayes.benchmarks.paper_values import PAPER, REFERENCE, STANDS_FOR, Published
+from genbayes.benchmarks.summary import Contest, Estimate, Results
 from genbayes.benchmarks.table import MARK, NONE, Bold, Table, as_printed, contest_title, estimate_text
 
-__all__ = ["learning_table", "problem_table", "scaling_table"]
-
-SEQUENTIAL = "gbc-al"  # the paper's name for what has a learning curve
-STATIC = ("gp", "gbc", "auto")  # methods shown with runs that nobody chose
+__all__ = ["problem_table", "scaling_table"]
 
 
 def problem_table(results: Results, contest: Contest, metrics: Sequence[str]) -> Table:
@@ -49,46 +45,6 @@ def scaling_table(results: Results, contests: Sequence[Contest]) -> Table:
         "Seconds to fit / RMSE to the noise-free function. The paper's times are on a GPU (GBC) and on 16 cores (GP)."
     )
     return Table("Scaling: Friedman's function", head, rows, [note])
-
-
-def learning_table(results: Results) -> Table | None:
-    """The paper's Table 6 with ours: runs chosen one by one where there are records, and as many that nobody chose."""
-    rows = [_learning_row(results, row) for row in SUMMARY if row.method == SEQUENTIAL]
-    known = [row for row in rows if row is not None]
-    if not known:
-        return None
-    head = ("problem", "n", "score", "paper: DGP+ALC", "paper: GBC-AL", "ours, chosen runs")
-    notes = [
-        "Ours in the last columns learn from as many runs as the paper's designs ended with, but drawn at random or by "
-        "Latin hypercube; where no sequential design has been run yet, its column is empty.",
-    ]
-    named = [f"{method_title(method)}, runs not chosen" for method in STATIC]
-    return Table("Active learning", [*head, *named], known, notes)
-
-
-def _learning_row(results: Results, row: SummaryRow) -> list[str] | None:
-    contest = Contest(row.problem, row.n_train)
-    static = [results.estimate(contest, method, row.metric) for method in STATIC]
-    chosen = _best_curve(results, row)
-    if chosen is None and not any(static):
-        return None
-    theirs = [published(row.problem, method, row.metric, row.n_train) for method in (row.rival, row.method)]
-    cells = [as_printed(value) for value in theirs] + [NONE if chosen is None else chosen]
-    cells += [estimate_text(each) for each in static]
-    return [contest_title(contest), f"{row.n_train:,}", score_name(row.metric), *cells]
-
-
-def _best_curve(results: Results, row: SummaryRow) -> str | None:
-    """The lowest mean at this size among the sequential designs, with its name."""
-    found: dict[str, Estimate] = {}
-    for method, curves in curves_of(results.records, row.problem, row.metric).items():
-        at_size = [float(score[n == row.n_train][0]) for n, score in curves if (n == row.n_train).any()]
-        if at_size:
-            found[method] = estimate(at_size)
-    if not found:
-        return None
-    best = min(found, key=lambda method: found[method].mean)
-    return f"{estimate_text(found[best])}, {method_title(best)}"
 
 
 def _is_due(value: Published, contest: Contest, results: Results) -> bool:

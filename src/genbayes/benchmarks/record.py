@@ -10,7 +10,7 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -27,6 +27,7 @@ __all__ = [
     "UnreadRecord",
     "find_records",
     "jsonable",
+    "merge_records",
     "merge_results",
     "open_results",
     "pack_records",
@@ -57,7 +58,7 @@ class Record:
     Attributes:
         problem: Name in `PROBLEMS`.
         protocol: "paper" or "quick".
-        method: Name in `METHODS`.
+        method: Name in `METHODS`, or in `DESIGNS` where the runs were chosen one by one.
         replicate: Number of the replicate, from 0.
         seed: Seed of the method.
         n_train: Runs learnt from.
@@ -244,20 +245,24 @@ def _texts(folder: Path) -> Iterator[tuple[str, str]]:
         yield str(path), path.read_text(errors="replace")
 
 
+def merge_records(records: Sequence[Record], target: Path) -> list[Record]:
+    """These records, and those of the target on the same problems; of two with one key, the later one."""
+    problems = {record.problem for record in records}
+    newest = {record.key: record for record in find_records(target, strict=True)[0] if record.problem in problems}
+    for record in records:
+        if record.key not in newest or newest[record.key].finished <= record.finished:
+            newest[record.key] = record
+    return list(newest.values())
+
+
 def merge_results(source: Path, target: Path) -> tuple[list[Record], list[str]]:
-    """Records of the source, and those of the target on the same problems; of two with one key, the later one."""
+    """Records of the source folder merged with those of the target, and a sentence for each that could not be read."""
     if not Path(source).is_dir():
         raise InvalidInput(f"results must be a folder of records, got {str(source)!r}; genbayes bench run makes one")
     records, complaints = find_records(source, strict=True)
     if not records:
         raise InvalidInput(f"results must hold records, got none in {str(source)!r}; genbayes bench run makes some")
-    problems = {record.problem for record in records}
-    older = [] if Path(source) == Path(target) else find_records(target, strict=True)[0]
-    newest = {record.key: record for record in older if record.problem in problems}
-    for record in records:
-        if record.key not in newest or newest[record.key].finished <= record.finished:
-            newest[record.key] = record
-    return list(newest.values()), complaints
+    return (records if Path(source) == Path(target) else merge_records(records, target)), complaints
 
 
 def pack_records(records: Iterable[Record], folder: Path) -> list[Path]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from genbayes.benchmarks.case import Case
+from genbayes.benchmarks.designs import DESIGNS
 from genbayes.benchmarks.methods import METHODS, Method
 from genbayes.benchmarks.offers import offers
 from genbayes.benchmarks.problems import PROBLEMS, PROTOCOLS
@@ -45,6 +46,11 @@ class Registry:
 
     def method(self, name: str) -> Method:
         """The method of that name."""
+        if name in DESIGNS and name not in self.methods:
+            raise InvalidInput(
+                f"method must be one that is given its runs, got {name!r}, which chooses them; "
+                "python -m benchmarks.design run and pack, in the repository, make its records"
+            )
         _check_known(name, "method", self.methods)
         return self.methods[name]
 

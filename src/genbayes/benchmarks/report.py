@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genbayes.benchmarks.labels import OURS, method_title, metrics_of, problem_title
+from genbayes.benchmarks.learning_tables import learning_table, other_designs_table
 from genbayes.benchmarks.lines import Line, count_verdicts, summary_lines
 from genbayes.benchmarks.overall import STUDIES_OF_SIZE
 from genbayes.benchmarks.picture import Picture
-from genbayes.benchmarks.picture_growth import draw_learning, draw_scaling
+from genbayes.benchmarks.picture_growth import draw_scaling
+from genbayes.benchmarks.picture_learning import draw_learning, draw_more_learning
 from genbayes.benchmarks.picture_models import draw_jump, draw_motorcycle, draw_surface
 from genbayes.benchmarks.picture_standing import draw_landscape, draw_ranks, draw_ratios
-from genbayes.benchmarks.problem_tables import learning_table, problem_table, scaling_table
+from genbayes.benchmarks.problem_tables import problem_table, scaling_table
 from genbayes.benchmarks.record import Record, find_records
 from genbayes.benchmarks.remarks import ABOUT_THE_PAPER, remarks_of
 from genbayes.benchmarks.report_tables import count_table, failure_table, summary_table
@@ -34,6 +36,9 @@ QUICK_NOTE = (
     "These are quick runs: two replicates of smaller problems. They show that everything works, not who is better; "
     "the paper's values are shown only where the sizes agree."
 )
+DESIGNS_NOTE = (
+    "sequential designs. Their runs were chosen, so they stand under active learning and are counted nowhere else."
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Report:
         overview: Tables of all problems.
         problems: One table a problem.
         standing: Pictures of all problems together.
-        figures: The paper's figures.
+        figures: The paper's figures, and learning curves of the problems that have none in it.
         remarks: One sentence a row that disagrees with the paper.
         about: What a reader should know of the paper's own numbers.
     """
@@ -101,7 +106,11 @@ def build_report(records: Sequence[Record], protocol: str | None = None, complai
     with default_settings():
         standing = [draw_landscape(lines), draw_ratios(results), draw_ranks(results)]
         figures = [draw_jump(results), draw_motorcycle(results), draw_surface(results), draw_scaling(results)]
-        figures += [draw_learning(results, "figure5", "rocket"), draw_learning(results, "figure6", "grace")]
+        figures += [
+            draw_learning(results, 5, "rocket"),
+            draw_learning(results, 6, "grace"),
+            draw_more_learning(results),
+        ]
     return Report(
         results=results,
         lines=lines,
@@ -159,8 +168,8 @@ def save_figures(report: Report, folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def _overview(results: Results, lines: Sequence[Line]) -> list[Table]:
-    learning = learning_table(results)
-    found = [summary_table(lines), count_table(lines), learning, failure_table(results) if results.failures else None]
+    found = [summary_table(lines), count_table(lines), learning_table(results), other_designs_table(results)]
+    found.append(failure_table(results) if results.failures else None)
     return [table for table in found if table is not None]
 
 
@@ -177,16 +186,19 @@ def _problems(results: Results, lines: Sequence[Line]) -> list[Table]:
 def _notes(results: Results) -> list[str]:
     names = sorted({problem_title(record.problem) for record in results.records})
     notes = [f"{len(results.records):,} records of {len(names)} problems, protocol {results.protocol!r}."]
+    if results.designs:
+        notes.append(f"{len(results.designs):,} of them are of {DESIGNS_NOTE}")
     if results.protocol == "quick":
         notes.append(QUICK_NOTE)
     threads = sorted(
         {str(record.settings["n_threads"]) for record in results.records if "n_threads" in record.settings}
     )
-    versions = sorted({record.versions.get("genbayes", "?") for record in results.records})
-    notes.append(
-        f"Computed with genbayes {', '.join(versions)}"
-        + (f" on {' or '.join(threads)} thread(s) a fit." if threads else ".")
-    )
+    versions = sorted({record.versions.get("genbayes", "?") for record in results.records if record.versions})
+    if versions:
+        notes.append(
+            f"Computed with genbayes {', '.join(versions)}"
+            + (f" on {' or '.join(threads)} thread(s) a fit." if threads else ".")
+        )
     if results.failures:
         notes.append(f"Runs that failed: {len(results.failures)}; they are listed below and count for nobody.")
     return notes

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from genbayes.benchmarks.designs import is_sequential
 from genbayes.benchmarks.record import Record
 from genbayes.errors import InvalidInput
 
@@ -125,6 +126,8 @@ def _judge(gap: Estimate, relative: float) -> Verdict:
 class Results:
     """Records of one protocol, looked up by contest, method and metric.
 
+    Sequential designs chose their runs, so they take part in no contest; they are kept apart in `designs`.
+
     Args:
         records: Records of any protocol.
         protocol: The one to keep; None for "paper" if there is any record of it, or else the first.
@@ -140,8 +143,9 @@ class Results:
         own = [record for record in records if record.protocol == self.protocol]
         self.records = tuple(record for record in own if record.error is None)
         self.failures = tuple(record for record in own if record.error is not None)
+        self.designs = tuple(record for record in self.records if is_sequential(record))
         self._by_key: dict[tuple[Contest, str], dict[int, Record]] = {}
-        for record in self.records:
+        for record in (record for record in self.records if not is_sequential(record)):
             key = Contest(record.problem, record.n_train), record.method
             self._by_key.setdefault(key, {})[record.replicate] = record
 

@@ -19,6 +19,8 @@ __all__ = ["Curve", "plot_growth"]
 
 FAINT = 0.16  # opacity of bands
 MOST_MARKERS = 12  # on longer curves only some points are marked
+NARROW = 100.0  # upper over lower end of an axis that may show a single power of ten
+SMALLEST_PLAIN = 1e-3  # lowest end of an axis that is told without powers of ten
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,21 @@ def plot_growth(
     for curve in curves:
         _draw(ax, curve)
     label_axes(ax, xlabel, ylabel)
+    if log_y:
+        _label_narrow(ax)
     ax.tick_params(which="both", labelsize=FONT_SIZE)
     return ax
+
+
+def _label_narrow(ax: Axes) -> None:
+    """Plain labels at 1, 2 and 5 where few powers of ten lie on the axis."""
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+
+    low, high = ax.get_ylim()
+    if low >= SMALLEST_PLAIN and high < NARROW * low:
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _draw(ax: Axes, curve: Curve) -> None:

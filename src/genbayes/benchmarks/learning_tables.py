@@ -1,0 +1,132 @@
+"""Tables of active learning: chosen runs against random ones and against the paper's, and other designs beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from genbayes.benchmarks.designs import CHOSEN, DESIGNS, RANDOM, chooses
+from genbayes.benchmarks.labels import in_order, method_title, metrics_of, problem_title, score_name, standin_of
+from genbayes.benchmarks.learning import Curves, curves_of, runs_for_the_same, scores_at, shared_sizes
+from genbayes.benchmarks.paper_values import STANDS_FOR, SUMMARY, SummaryRow, published
+from genbayes.benchmarks.summary import Contest, Difference, Estimate, Results, compare, estimate
+from genbayes.benchmarks.table import MARK, NONE, Table, as_printed, contest_title, estimate_text
+
+__all__ = ["learning_table", "other_designs_table"]
+
+SEQUENTIAL = "gbc-al"  # the paper's name for what has a learning curve
+STATIC = ("gp", "gbc", "auto")  # methods shown with runs that nobody chose
+HEAD = (
+    "problem",
+    "n",
+    "score",
+    "paper: DGP+ALC",
+    "paper: GBC-AL",
+    "ours, chosen runs",
+    "same model, random runs",
+    "chosen − random, paired",
+    "random runs that buy the same",
+    "replicates",
+)
+
+
+def learning_table(results: Results) -> Table | None:
+    """The paper's Table 6 with ours: runs chosen one by one, as many random ones, and as many given beforehand."""
+    known = [(row, cells) for row in _paper_rows() if (cells := _learning_row(results, row)) is not None]
+    if not known:
+        return None
+    static = [j for j in range(len(STATIC)) if any(cells[len(HEAD) + j] != NONE for _, cells in known)]
+    shown = [*range(len(HEAD)), *(len(HEAD) + j for j in static)]
+    head = [*HEAD, *(f"{method_title(STATIC[j])}, given runs" for j in static)]
+    notes = [
+        "Mean ± standard error, less is better. Chosen and random runs of a replicate begin with the same runs and are "
+        "scored on the same test set: their difference is paired. Where the mean score on random runs reaches that on "
+        "chosen ones is read off between the points of its curve, on logarithmic axes. A column is empty where no "
+        "sequential design has been run yet; python -m benchmarks.design does that.",
+    ]
+    if static:
+        notes.append(
+            "The last columns learn from as many runs that were given to them, drawn at random or by Latin hypercube, "
+            "on replicates and test sets of their own, so they are not paired with the designs."
+        )
+    return Table("Active learning", head, [[cells[j] for j in shown] for _, cells in known], [*notes, *_marks(known)])
+
+
+def other_designs_table(results: Results) -> Table | None:
+    """Designs other than ours on each problem, against ours after the same number of runs; None if there are none."""
+    rows = []
+    for problem in dict.fromkeys(row.problem for row in _paper_rows()):
+        metric = metrics_of(problem)[0]
+        found = curves_of(results.designs, problem, metric)
+        for method in in_order(set(found) - {CHOSEN, RANDOM}):
+            rows.append(_other_row(problem, metric, method, found[method], found.get(CHOSEN, {})))
+    head = ("problem", "design", "n", "score", "mean", method_title(CHOSEN), "difference, paired", "replicates")
+    note = (
+        "At the largest number of runs that both reached, on the replicates that both have; a difference above zero "
+        "says that ours is lower."
+    )
+    return Table("Active learning: other designs", head, rows, [note]) if rows else None
+
+
+def _paper_rows() -> Iterator[SummaryRow]:
+    """The paper's rows of sequential designs, each before those of the versions that stand for its problem."""
+    for row in SUMMARY:
+        if row.method == SEQUENTIAL:
+            yield row
+            yield from (replace(row, problem=other) for other, name in STANDS_FOR.items() if name == row.problem)
+
+
+def _learning_row(results: Results, row: SummaryRow) -> list[str] | None:
+    contest = Contest(row.problem, row.n_train)
+    static = [results.estimate(contest, method, row.metric) for method in STATIC]
+    designs = _design_cells(curves_of(results.designs, row.problem, row.metric), row.n_train)
+    if designs is None and not any(static):
+        return None
+    theirs = [published(row.problem, method, row.metric, row.n_train) for method in (row.rival, row.method)]
+    cells = [as_printed(value) for value in theirs] + (designs or [NONE] * (len(HEAD) - 5))
+    cells += [estimate_text(each) for each in static]
+    return [contest_title(contest), f"{row.n_train:,}", score_name(row.metric), *cells]
+
+
+def _design_cells(curves: dict[str, dict[int, dict[int, float]]], n: int) -> list[str] | None:
+    """Ours after n runs, random runs, their difference, what random runs buy the same, and replicates."""
+    means = {m: estimate(found.values()) for m, each in curves.items() if chooses(m) and (found := scores_at(each, n))}
+    if not means:
+        return None
+    ours = CHOSEN if CHOSEN in means else min(sorted(means), key=lambda method: means[method].mean)
+    named = "" if ours == CHOSEN else f", {method_title(ours)}"
+    rival = curves.get((DESIGNS[ours].random if ours in DESIGNS else None) or "", {})
+    at_n = scores_at(rival, n)
+    gap = compare(scores_at(curves[ours], n), at_n)
+    return [
+        estimate_text(means[ours]) + named,
+        estimate_text(estimate(at_n.values()) if at_n else None),
+        _gap_text(gap),
+        runs_for_the_same(rival, curves[ours], n) or NONE,
+        str(means[ours].n if gap is None else gap.n),
+    ]
+
+
+def _other_row(problem: str, metric: str, method: str, other: Curves, ours: Curves) -> list[str]:
+    both = sorted(set(shared_sizes(other)) & set(shared_sizes(ours)))
+    n = (both or shared_sizes(other) or [0])[-1]
+    theirs, own = scores_at(other, n), scores_at(ours, n)
+    if shared := set(theirs) & set(own):
+        theirs, own = ({r: found[r] for r in sorted(shared)} for found in (theirs, own))
+    means = [estimate_text(estimate(found.values()) if found else None) for found in (theirs, own)]
+    gap = compare(theirs, own)
+    title = contest_title(Contest(problem, n))
+    return [title, method_title(method), f"{n:,}", score_name(metric), *means, _gap_text(gap), str(len(theirs))]
+
+
+def _gap_text(gap: Difference | None) -> str:
+    """A paired difference with its standard error, and in percent of the rival's mean."""
+    if gap is None:
+        return NONE
+    text = f"{estimate_text(Estimate(gap.mean, gap.se, gap.n))} ({100 * gap.relative:+.0f}%)"
+    return text.replace("-", "−")
+
+
+def _marks(known: Sequence[tuple[SummaryRow, list[str]]]) -> list[str]:
+    problems = dict.fromkeys(row.problem for row, _ in known)
+    return [f"{MARK} {problem_title(name)}: {standin_of(name)}" for name in problems if standin_of(name)]

@@ -10,17 +10,23 @@ from genbayes.arrays import FloatArray
 from genbayes.gp.kernel import matern52, scaled_distances
 from genbayes.gp.replicates import Replicates
 
+KERNELS = {
+    "matern52": matern52,
+    "matern32": lambda s: (1 + torch.sqrt(3 * s)) * torch.exp(-torch.sqrt(3 * s)),
+    "squared-exponential": lambda s: torch.exp(-s / 2),
+}
 
-def correlation(A: FloatArray, B: FloatArray, length: FloatArray) -> FloatArray:
-    return matern52(scaled_distances(*(torch.from_numpy(part) for part in (A, B, length)))).numpy()
+
+def correlation(A: FloatArray, B: FloatArray, length: FloatArray, kernel: str = "matern52") -> FloatArray:
+    return KERNELS[kernel](scaled_distances(*(torch.from_numpy(part) for part in (A, B, length)))).numpy()
 
 
 def krige(
-    Z: FloatArray, y: FloatArray, noise: FloatArray, length: FloatArray, Z_new: FloatArray
+    Z: FloatArray, y: FloatArray, noise: FloatArray, length: FloatArray, Z_new: FloatArray, kernel: str = "matern52"
 ) -> tuple[FloatArray, FloatArray]:
     """Ordinary kriging by a dense inverse: mean, and latent variance over the process variance."""
-    inverse = np.linalg.inv(correlation(Z, Z, length) + np.diag(noise))
-    k, w = correlation(Z_new, Z, length), inverse.sum(axis=1)
+    inverse = np.linalg.inv(correlation(Z, Z, length, kernel) + np.diag(noise))
+    k, w = correlation(Z_new, Z, length, kernel), inverse.sum(axis=1)
     beta = w @ y / w.sum()
     variance = 1 - np.einsum("ij,jk,ik->i", k, inverse, k) + (1 - k @ w) ** 2 / w.sum()
     return beta + k @ inverse @ (y - beta), variance

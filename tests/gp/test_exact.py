@@ -5,6 +5,7 @@ import pytest
 
 from genbayes.arrays import FloatArray
 from genbayes.gp import exact
+from genbayes.gp.correlation import CORRELATIONS
 from genbayes.gp.exact import ExactKriging
 from genbayes.gp.likelihood import exact_profile
 from genbayes.gp.profile import GPParameters
@@ -14,29 +15,35 @@ LENGTH, NUGGET = np.array([0.9, 1.4]), 0.1
 Dense = Callable[..., tuple[FloatArray, FloatArray]]
 
 
-def kriging_of(runs: Replicates, nugget: float = NUGGET) -> ExactKriging:
-    profile = exact_profile(runs, LENGTH, nugget)
-    return ExactKriging(GPParameters(LENGTH, nugget, profile.variance, profile.mean, profile.mean_variance), runs)
+def kriging_of(runs: Replicates, nugget: float = NUGGET, kernel: str = "matern52") -> ExactKriging:
+    correlation = CORRELATIONS[kernel]
+    profile = exact_profile(runs, LENGTH, nugget, correlation=correlation)
+    parameters = GPParameters(LENGTH, nugget, profile.variance, profile.mean, profile.mean_variance)
+    return ExactKriging(parameters, runs, correlation)
 
 
-def test_prediction_is_ordinary_kriging(make_runs: Callable[..., Replicates], dense_kriging: Dense) -> None:
+@pytest.mark.parametrize("kernel", list(CORRELATIONS))
+def test_prediction_is_ordinary_kriging(
+    make_runs: Callable[..., Replicates], dense_kriging: Dense, kernel: str
+) -> None:
     runs = make_runs(40, 2, n_copies=8)
-    model = kriging_of(runs)
+    model = kriging_of(runs, kernel=kernel)
     new = np.random.default_rng(1).normal(size=(15, 2))
-    mean, variance = dense_kriging(runs.Z, runs.mean, NUGGET / runs.count, LENGTH, new)
+    mean, variance = dense_kriging(runs.Z, runs.mean, NUGGET / runs.count, LENGTH, new, kernel)
     np.testing.assert_allclose(model.predict(new)[0], mean, atol=1e-10)
     np.testing.assert_allclose(model.predict(new)[1], model.parameters.variance * variance, rtol=1e-8)
 
 
+@pytest.mark.parametrize("kernel", list(CORRELATIONS))
 def test_leaving_one_out_equals_predicting_without_it(
-    make_runs: Callable[..., Replicates], dense_kriging: Dense
+    make_runs: Callable[..., Replicates], dense_kriging: Dense, kernel: str
 ) -> None:
     runs = make_runs(25, 2, n_copies=6)
-    model = kriging_of(runs)
+    model = kriging_of(runs, kernel=kernel)
     mean, variance = model.leave_one_out()
     for i in range(25):
         rest = runs.take(np.flatnonzero(np.arange(25) != i))
-        expected = dense_kriging(rest.Z, rest.mean, NUGGET / rest.count, LENGTH, runs.Z[i : i + 1])
+        expected = dense_kriging(rest.Z, rest.mean, NUGGET / rest.count, LENGTH, runs.Z[i : i + 1], kernel)
         assert mean[i] == pytest.approx(expected[0][0], abs=1e-9)
         assert variance[i] == pytest.approx(model.parameters.variance * expected[1][0], rel=1e-7)
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from genbayes.arrays import FloatArray
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.gp import KERNELS, FittedGP, Replicates, fit_gp
 from genbayes.metrics import crps_normal
 
@@ -120,6 +120,13 @@ def test_a_kernel_without_an_approximation_is_refused_beyond_the_exact_limit(
 ) -> None:
     with pytest.raises(InvalidInput, match="kernel must be 'matern52' for more than 20 distinct inputs, got 'squared"):
         fit_gp(make_runs(30, 2), np.random.default_rng(0), exact_limit=20, kernel="squared-exponential")
+
+
+@pytest.mark.parametrize("place", [np.array([2.0]), np.array([-1.0]), np.array([0.5]), np.empty(0), np.zeros(2)])
+def test_arrays_that_name_no_kernel_are_refused(make_runs: Callable[..., Replicates], place: FloatArray) -> None:
+    arrays = {**fit(make_runs(20, 2)).arrays(), "kernel": place}
+    with pytest.raises(UnreadableFile, match="the kernel in the model file must be one of 2 known ones, got"):
+        FittedGP.from_arrays(arrays)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from genbayes import InvalidInput
+from genbayes.gp.stationary import EXACT_LIMIT
 from genbayes.selection.candidates import MOST_FOR_GP, MOST_FOR_NOISE_PROCESS, NAMES, OFFERS, Facts, choose_candidates
 
 FEW = Facts(n=100, n_regimes=1)
@@ -28,6 +29,12 @@ def test_many_runs_leave_out_what_would_take_too_long() -> None:
     huge = names(None, Facts(n=MOST_FOR_GP + 1, n_regimes=1))
     assert "sparse-gp" in huge
     assert not set(huge) & {"gp", "gp-iqn"}
+
+
+def test_the_smoothest_kernel_is_offered_as_far_as_it_is_exact_and_not_where_there_are_regimes() -> None:
+    assert "gp-smooth" in names(None, Facts(EXACT_LIMIT, n_regimes=1))
+    assert "gp-smooth" not in names(None, Facts(EXACT_LIMIT + 1, n_regimes=1))
+    assert "gp-smooth" not in names(None, Facts(100, n_regimes=2))
 
 
 def test_what_is_asked_for_by_name_is_tried_whatever_the_facts() -> None:

@@ -115,16 +115,17 @@ def test_the_deep_plan_must_earn_its_freedom(gain: float, chosen: str) -> None:
 class Troop(Team):
     """A team whose attempts have the scores that a test gives, by the name of the plan and its rounds."""
 
-    def __init__(self, scores: dict[tuple[str, int], float], is_unfinished: bool) -> None:
+    def __init__(self, scores: dict[tuple[str, int], float], unfinished: str) -> None:
         super().__init__(None, None, [], False)
-        object.__setattr__(self, "told", (scores, is_unfinished, []))
+        object.__setattr__(self, "told", (scores, unfinished.split(), []))
 
     def train(self, plan: Plan, first: int, last: int, n_rounds: int | None = None) -> Attempt:
-        scores, is_unfinished, tried = self.told
+        scores, unfinished, tried = self.told
         job = plan.name, n_rounds or plan.n_rounds
         tried.append(job)
-        history = History(*[np.empty(0)] * 4, seconds=0.0, n_threads=1, is_unfinished=is_unfinished)
-        return Attempt(plan, None, history, torch.full((1, 1), scores[job]), torch.ones(1, 1))
+        history = History(*[np.empty(0)] * 4, seconds=0.0, n_threads=1, is_unfinished=plan.name in unfinished)
+        gain = torch.tensor([[1.0, -1.0]]) * scores.get(("doubt about", plan.name), 0.0)
+        return Attempt(plan, None, history, scores[job] + gain, torch.full((1, 2), 0.5))
 
 
 def plan(name: str, n_rounds: int = 3) -> Plan:
@@ -134,26 +135,32 @@ def plan(name: str, n_rounds: int = 3) -> Plan:
 
 
 @pytest.mark.parametrize(
-    ("is_unfinished", "after_going_on", "chosen", "then"),
+    ("unfinished", "later", "chosen", "then"),
     [
-        (False, 0.0, "deep", []),  # what has come to its end neither goes on nor asks for waves
-        (True, 0.3, "wavy", [("deep", 3), ("wavy", 3)]),
-        (True, 0.1, "deep", [("deep", 3), ("wavy", 3)]),
+        ("", {}, "deep", []),  # what has come to its end neither goes on nor asks for waves
+        ("shallow", {}, "deep", []),  # what is clearly beaten does not go on
+        ("deep", {("deep", 3): 0.3}, "wavy", [("deep", 3), ("wavy", 3)]),
+        ("deep", {("deep", 3): 0.1}, "deep", [("deep", 3), ("wavy", 3)]),
+        # waves must be clearly better, like all that has more freedom
+        ("deep", {("deep", 3): 0.3, ("doubt about", "wavy"): 1.0}, "deep", [("deep", 3), ("wavy", 3)]),
     ],
 )
-def test_only_what_is_unfinished_after_a_round_goes_on_and_has_to_beat_waves(
-    is_unfinished: bool, after_going_on: float, chosen: str, then: list[tuple[str, int]]
+def test_only_what_is_unfinished_and_may_yet_win_goes_on_and_has_to_beat_waves(
+    unfinished: str, later: dict[tuple[str, int], float], chosen: str, then: list[tuple[str, int]]
 ) -> None:
-    scores = {("shallow", 1): 0.9, ("deep", 1): 0.5, ("deep", 3): after_going_on, ("wavy", 3): 0.2}
-    team = Troop(scores, is_unfinished)
-    best = team.choose([plan("shallow"), plan("deep")], plan("wavy"))
-    assert best.plan.name == chosen
+    team = Troop({("shallow", 1): 0.9, ("deep", 1): 0.5, ("wavy", 3): 0.2, **later}, unfinished)
+    assert team.choose([plan("shallow"), plan("deep")], plan("wavy")).plan.name == chosen
     assert team.told[2] == [("shallow", 1), ("deep", 1), *then]
 
 
+def test_an_unfinished_plan_that_is_just_behind_may_overtake_a_finished_one() -> None:
+    scores = {("shallow", 1): 0.5, ("deep", 1): 0.51, ("doubt about", "shallow"): 0.1, ("deep", 3): 0.1}
+    team = Troop({**scores, ("wavy", 3): 0.2}, "deep")
+    assert team.choose([plan("shallow"), plan("deep")], plan("wavy")).plan.name == "deep"
+
+
 def test_where_no_more_rounds_fit_only_waves_are_tried() -> None:
-    scores = {("shallow", 1): 0.9, ("deep", 1): 0.5, ("wavy", 1): 0.2}
-    team = Troop(scores, True)
+    team = Troop({("shallow", 1): 0.9, ("deep", 1): 0.5, ("wavy", 1): 0.2}, "shallow deep")
     assert team.choose([plan("shallow", 1), plan("deep", 1)], plan("wavy", 1)).plan.name == "wavy"
     assert team.told[2] == [("shallow", 1), ("deep", 1), ("wavy", 1)]
 

@@ -43,7 +43,7 @@ def test_a_network_with_waves_survives(make, runs, tmp_path: Path, monkeypatch: 
     plans = fast.possible_plans
     monkeypatch.setattr(fast, "possible_plans", lambda *given: [fast.wavy_plan(plans(*given), None)])
     model = make(prior_scale=0.5).fit(*runs)
-    assert model.settings_.shape.n_waves == fast.N_WAVES
+    assert model.summary()["waves of the inputs"] == str(fast.N_WAVES)
     path = model.save(tmp_path / "model.gb")
     np.testing.assert_array_equal(load(path).predict(runs[0]), model.predict(runs[0]))
     assert read_state(path).value("settings")["shape"]["n_waves"] == fast.N_WAVES

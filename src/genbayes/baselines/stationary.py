@@ -84,7 +84,7 @@ class StationaryGP(GaussianBaseline):
         parameters = self.gp_.parameters
         kind = "exact" if self.gp_.large is None else "Vecchia with inducing points"
         return {
-            "kernel": f"{TITLES[self.kernel]}, one length scale per input",
+            "kernel": f"{TITLES[self.gp_.kernel]}, one length scale per input",
             "computation": kind,
             "distinct inputs": str(len(self.gp_.runs)),
             "length scales": ", ".join(f"{length:.3g}" for length in parameters.length),

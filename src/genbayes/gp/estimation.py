@@ -65,6 +65,7 @@ def estimate_parameters(
         found.append(tell(_search_nearby(ordered, closest)))
     if len(runs) <= exact_limit:
         return _finish_exactly(ordered, found, tell, correlation)
+    assert correlation is matern52_with_slope, "Vecchia's likelihood knows no other correlation"
     return _finish_by_vecchia(ordered, found, tell, rng)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.gp.correlation import CORRELATIONS
 from genbayes.gp.estimation import Report, estimate_parameters
 from genbayes.gp.exact import ExactKriging
@@ -23,7 +23,7 @@ from genbayes.gp.replicates import Replicates
 
 __all__ = ["KERNELS", "FittedGP", "fit_gp"]
 
-KERNELS = ("matern52", "squared-exponential")  # a file names one by its place
+KERNELS = ("matern52", "squared-exponential")  # a file names one by its place, so new ones go to the end
 EXACT_LIMIT = 3000  # distinct inputs; one step of the exact search then takes about a second and 200 MB
 
 
@@ -61,6 +61,7 @@ class FittedGP:
         """The GP with given parameters; beyond `exact_limit` distinct inputs `rng` chooses inducing points."""
         if len(runs) <= exact_limit:
             return cls(parameters, runs, kernel=kernel)
+        assert kernel == KERNELS[0], "the approximation for many runs knows no other kernel"
         W, noise = runs.Z / parameters.length, parameters.nugget / runs.count
         return cls(parameters, runs, FullScale.learn(W, runs.mean, noise, rng))
 
@@ -110,10 +111,17 @@ class FittedGP:
         parameters = GPParameters(arrays["length"], *(float(value) for value in arrays["scalars"]))
         runs = Replicates(arrays["Z"], arrays["mean"], arrays["count"], arrays["scatter"])
         if "order" not in arrays:
-            return cls(parameters, runs, kernel=KERNELS[int(arrays["kernel"][0])] if "kernel" in arrays else KERNELS[0])
+            return cls(parameters, runs, kernel=_kernel_at(arrays["kernel"]) if "kernel" in arrays else KERNELS[0])
         W, noise = runs.Z / parameters.length, parameters.nugget / runs.count
         order = arrays["order"].astype(np.int64)
         return cls(parameters, runs, FullScale(W, runs.mean, noise, order, arrays["coefficients"], arrays["factor"]))
+
+
+def _kernel_at(place: FloatArray) -> str:
+    """The kernel that a file names by its place."""
+    if place.shape != (1,) or float(place[0]) not in range(len(KERNELS)):
+        raise UnreadableFile(f"the kernel in the model file must be one of {len(KERNELS)} known ones, got {place!r}")
+    return KERNELS[int(place[0])]
 
 
 def fit_gp(

@@ -24,9 +24,7 @@ __all__ = ["IQN", "NetworkShape"]
 ROUND_ROWS = 16
 BLOCK_ROWS, BLOCK_COLUMNS = 128, 4096  # of hidden values in flight while predicting: 2 MB, fits the cache
 FEATURE_ROWS = 8192  # rows whose features are kept in flight
-WAVE_SPEED = (
-    4.0  # radians that a wave turns by, typically, over a standard deviation of every input; 3 to 4.5 serve alike
-)
+WAVE_SPEED = 4.0  # radians by which a wave turns over a standard deviation of every input; 3 to 4.5 serve alike
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@
 4. The first two members try a shallow network, a deep one, and a shallow one whose inputs are scaled by their
    relevance; what does best on their folds is used for all, the deep one only if it is clearly better: it overfits
    more, and two folds are a noisy judge. Jumps want it, smooth surfaces the others.
-5. Where the best of them is still improving fast at the end of its run, there is fine detail in many runs of little
-   noise: a deep network that also sees waves of the inputs and drops nothing out is tried against more training.
+5. Where a plan that may yet win is still improving fast at the end of its run, there is fine detail in many runs of
+   little noise: a deep network that also sees waves of the inputs and drops nothing out is tried against more training.
 6. The same folds tell how far the quantiles should lie apart (spread.py).
 
 Every choice uses training rows only. The measurements behind the constants are in docs/recipe.md.
@@ -172,15 +172,23 @@ class Team:
     def choose(self, plans: Sequence[Plan], wavy: Plan | None = None) -> Attempt:
         """The first two members trained by the plan that serves them best on the rows they kept aside.
 
-        Plans are compared after one round. If the best is unfinished then, it goes on, against the wavy plan.
+        Plans are compared after one round. Those that are unfinished then, and not clearly beaten, go on; if there
+        are any, the wavy plan is tried as well.
         """
-        best = best_of([self.train(plan, 0, N_TRIAL, n_rounds=1) for plan in plans])
-        if not best.history.is_unfinished:
+        attempts = [self.train(plan, 0, N_TRIAL, n_rounds=1) for plan in plans]
+        best = best_of(attempts)
+        goes_on = [each.history.is_unfinished and not best.clearly_beats(each) for each in attempts]
+        if not any(goes_on):
             return best
-        attempts = [best if best.plan.n_rounds == 1 else self.train(best.plan, 0, N_TRIAL)]
-        if wavy is not None:
-            attempts.append(self.train(wavy, 0, N_TRIAL))
-        return min(attempts, key=lambda attempt: attempt.score)
+        best = best_of([self._gone_on(each) if on else each for each, on in zip(attempts, goes_on, strict=True)])
+        if wavy is None:
+            return best
+        fine = self.train(wavy, 0, N_TRIAL)
+        return fine if fine.clearly_beats(best) else best
+
+    def _gone_on(self, attempt: Attempt) -> Attempt:
+        """The same plan for all its rounds."""
+        return attempt if attempt.plan.n_rounds == 1 else self.train(attempt.plan, 0, N_TRIAL)
 
 
 def best_of(attempts: Sequence[Attempt]) -> Attempt:

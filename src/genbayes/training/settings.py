@@ -34,3 +34,13 @@ class TrainingSettings:
     steps_between_checks: int = 50
     patience: int | None = None
     n_rounds: int = 1
+
+    @property
+    def most_epochs(self) -> int:
+        """Epochs of all rounds together.
+
+        Example:
+            >>> TrainingSettings(n_epochs=40, n_rounds=3).most_epochs
+            280
+        """
+        return self.n_epochs * ((1 << self.n_rounds) - 1)

@@ -18,7 +18,7 @@ from benchmarks.design.problems import PROBLEMS
 from benchmarks.design.records import read_records, run_replicate
 from benchmarks.design.speed import N_ACQUISITIONS, OUTPUT, measure_speed
 from benchmarks.design.tables import print_table
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, UnwritableFile
 
 
 def main() -> None:
@@ -34,7 +34,10 @@ def main() -> None:
     )
     given = parser.parse_args()
     if given.what == "speed":
-        measure_speed(given.acquisitions, given.output or OUTPUT)
+        try:
+            measure_speed(given.acquisitions, given.output or OUTPUT)
+        except UnwritableFile as error:
+            parser.error(str(error))
         return
     if given.what == "table":
         print_table(read_records(given.records))

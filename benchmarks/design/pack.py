@@ -47,15 +47,18 @@ def pack(path: str, folder: Path, problems: Sequence[str] | None = None) -> list
     records, complaints = to_records(read_records(path), problems)
     if not records:
         raise InvalidInput(f"--records must name a file of design records, got none in {path!r}; run makes some")
-    sizes = {_job(record): record.n_train for record in records}
-    merged = [
-        r for r in merge_records(records, folder) if not is_sequential(r) or r.n_train == sizes.get(_job(r), r.n_train)
-    ]
-    files = pack_records(merged, folder)
+    files = pack_records(_latest(merge_records(records, folder), records), folder)
     for sentence in complaints:
         print(sentence)
     print(f"{len(records)} records of designs in {len(files)} files of {folder}: {', '.join(p.name for p in files)}")
     return files
+
+
+def _latest(merged: Sequence[Record], packed: Sequence[Record]) -> list[Record]:
+    """The merged records, of each sequential design only the last to finish; of equally late ones that packed now."""
+    now = {record.key for record in packed}
+    designs = sorted(filter(is_sequential, merged), key=lambda record: (record.finished, record.key in now))
+    return [r for r in merged if not is_sequential(r)] + list({_job(record): record for record in designs}.values())
 
 
 def to_records(
@@ -85,7 +88,8 @@ def to_record(line: dict[str, Any]) -> Record:
     if name not in PROBLEMS:
         raise InvalidInput(f"problem must be one of {', '.join(PROBLEMS)}, got {name!r}")
     missing = [key for key in ("method", "replicate", "n", "error", "seconds") if key not in line]
-    if missing or not line["n"] or len(line["n"]) != len(line["error"]):
+    curve = [] if missing else [line["n"], line["error"]]
+    if not all(isinstance(each, list) and each for each in curve) or len(set(map(len, curve))) != 1:
         raise InvalidInput(f"a design record must have a method, a replicate, a curve and its time, got {line!r:.80}")
     problem, bench = PROBLEMS[name], BENCH_NAMES.get(name, name)
     metric = BENCH_METRICS.get(name, problem.metric.lower())
@@ -118,7 +122,7 @@ def to_record(line: dict[str, Any]) -> Record:
 def _note(problem: DesignProblem, bench: str, n_initial: int) -> str:
     """What differs from the same problem in `genbayes bench run`, and what the costs mean."""
     n_bench = next(protocol.n_test for protocol in PROTOCOLS if protocol.problem == bench)
-    told = FORMULA if problem.n_test == n_bench else TABLE
+    told = TABLE if problem.is_table else FORMULA
     return f"{told.format(n_initial=n_initial, n_test=problem.n_test, n_bench=n_bench)} {COSTS}"
 
 

@@ -63,6 +63,7 @@ class DesignProblem:
         noise: What the deep GP is told: "none" or "estimated".
         needs: File of the shared folder without which it cannot be drawn.
         n_test: Points or rows that predictions are scored on.
+        is_table: Whether runs are rows of a table; otherwise they are points of a formula.
     """
 
     draw: Callable[[int], Game]
@@ -75,6 +76,7 @@ class DesignProblem:
     metric: str = "RMSE"
     needs: str | None = None
     n_test: int = N_TEST
+    is_table: bool = False
 
     @property
     def absent(self) -> str | None:
@@ -130,7 +132,8 @@ def bump10(X: FloatArray) -> FloatArray:
 ROCKET = ([0.2, -5.0, 0.0], [6.0, 30.0, 4.0])
 HL20 = ([0.3, 0.0, 0.0], [4.0, 15.0, 4.0])
 FLIGHT = {"n": 300, "checkpoints": (50, 75, 100, 150, 200, 250, 300, 450, 600, 900), "n_random": 900, "n_deep": 150}
-DRAG = {"score": rmspe, "metric": "RMSPE", "noise": "estimated", "needs": TABLE, "n_test": N_TEST_ROWS}
+DRAG = {"score": rmspe, "metric": "RMSPE", "noise": "estimated", "needs": TABLE}
+DRAG |= {"n_test": N_TEST_ROWS, "is_table": True}
 PROBLEMS: dict[str, DesignProblem] = {
     "exp2d": DesignProblem(
         partial(play_formula, bump10, ([-2.0, -2.0], [2.0, 2.0]), 10, 0.1, 1),

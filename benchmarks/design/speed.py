@@ -17,6 +17,9 @@ from benchmarks.speed.table import as_table, describe_machine
 from genbayes import Box
 from genbayes.arrays import FloatArray
 from genbayes.design import ModelProposer
+from genbayes.design.ensembles.priors import RandomizedPriors
+from genbayes.errors import UnwritableFile
+from genbayes.writing import check_writable, write_atomically
 
 __all__ = ["N_ACQUISITIONS", "OUTPUT", "measure_acquisitions", "measure_ask", "measure_speed"]
 
@@ -45,7 +48,8 @@ def jumping(X: FloatArray) -> FloatArray:
 
 def measure_acquisitions(n: int = N_ACQUISITIONS) -> Iterator[Result]:
     """Runs chosen by the ensemble one at a time, each told before the next is chosen; the simulator costs nothing."""
-    rng, proposer, nothing = np.random.default_rng(0), ModelProposer("ensemble"), np.empty((0, SPACE.d))
+    rng, nothing = np.random.default_rng(0), np.empty((0, SPACE.d))
+    proposer = ModelProposer(RandomizedPriors(N_NETWORKS))
     X = SPACE.latin_hypercube(N_FIRST, rng)
     y, seconds = jumping(X), []
     for _ in range(n):
@@ -61,7 +65,9 @@ def measure_acquisitions(n: int = N_ACQUISITIONS) -> Iterator[Result]:
 
 
 def measure_speed(n_acquisitions: int, path: Path) -> None:
-    """Measure both, print a table and write the figures to a file."""
+    """Measure both, print a table and write the figures to a file, whose folder is made if it is not there."""
+    _make_folder(path.parent)
+    check_writable(path)  # before minutes of measuring, so that none are lost
     console, machine = Console(width=180), describe_machine()
     results = []
     for part in (measure_ask(), measure_acquisitions(n_acquisitions)):
@@ -70,4 +76,11 @@ def measure_speed(n_acquisitions: int, path: Path) -> None:
             console.print(f"{result.what}: {result.measured} ({result.detail})", highlight=False)
     console.print(as_table(results, f"design on {machine}"))
     figures = {"machine": machine, "results": [result.to_dict() for result in results]}
-    path.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+    write_atomically(path, (json.dumps(figures, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnwritableFile(f"path must lie in a folder, got {str(folder)!r}; {error.strerror}") from error

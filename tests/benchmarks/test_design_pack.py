@@ -73,6 +73,16 @@ def test_a_record_says_what_differs_from_the_same_problem_on_given_runs() -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("problem", "n_test", "what"), [("grace", 500, "rows are set aside"), ("rocket", 250, "uniform")]
+)
+def test_what_differs_is_told_by_the_kind_of_problem_whatever_the_sizes(
+    problem: str, n_test: int, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PROBLEMS, problem, replace(PROBLEMS[problem], n_test=n_test))
+    assert f"{n_test} {what}" in to_record(line(problem)).detail["note"]
+
+
 def test_a_design_of_another_version_keeps_its_name_and_is_told() -> None:
     (found,), (sentence,) = to_records([line(method="oracle")])
     assert found.method == "al-oracle"
@@ -86,6 +96,7 @@ def test_a_design_of_another_version_keeps_its_name_and_is_told() -> None:
         ({"problem": "rocket", "method": "auto"}, "a design record must have a method, a replicate, a curve"),
         (line(error=[0.1]), "a design record must have"),
         (line(n=[], error=[]), "a design record must have"),
+        (line(n=300, error=0.1), "a design record must have"),
     ],
 )
 def test_what_is_no_design_record_is_left_out_and_told(wrong: dict[str, Any], why: str) -> None:
@@ -130,10 +141,18 @@ def test_a_later_record_replaces_the_earlier_however_long_it_is(n: list[int], tm
     assert (found.fit_seconds, found.n_train) == (99.0, n[-1])
 
 
-def test_an_earlier_record_does_not_replace_the_later(tmp_path: Path) -> None:
+@pytest.mark.parametrize("n", [[50, 150, 300], [50, 100, 200]])
+def test_an_earlier_record_does_not_replace_the_later(n: list[int], tmp_path: Path) -> None:
     pack(write(tmp_path / "new.txt", line(seconds=99.0, finished="2026-11-02")), tmp_path)
-    pack(write(tmp_path / "old.txt", line(finished="2026-11-01")), tmp_path)
-    assert [record.fit_seconds for record in read_records(tmp_path)] == [99.0]
+    pack(write(tmp_path / "old.txt", line(n=n, finished="2026-11-01")), tmp_path)
+    assert [(record.fit_seconds, record.n_train) for record in read_records(tmp_path)] == [(99.0, 300)]
+
+
+@pytest.mark.parametrize("n", [[50, 150, 300], [50, 100, 200]])
+def test_of_records_whose_times_are_not_known_the_last_one_packed_counts(n: list[int], tmp_path: Path) -> None:
+    pack(write(tmp_path / "first.txt", line()), tmp_path)
+    pack(write(tmp_path / "second.txt", line(seconds=99.0, n=n)), tmp_path)
+    assert [(record.fit_seconds, record.n_train) for record in read_records(tmp_path)] == [(99.0, n[-1])]
 
 
 def test_the_last_line_of_a_design_counts(tmp_path: Path) -> None:

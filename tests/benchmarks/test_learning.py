@@ -1,5 +1,6 @@
 """Sequential designs in the report: curves read from records, tables and figures, and no part in other contests."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,42 @@ def test_a_score_that_json_could_not_hold_is_no_point_of_a_curve() -> None:
     assert curves_of([torn], "rocket", "rmse") == {"al": {0: {60: 0.1}}}
 
 
+@pytest.mark.parametrize(
+    ("curve", "why"),
+    [
+        ({"n": [50, 60], "rmse": [0.1]}, "as many values of 'rmse' as numbers of runs, got 1 and 2"),
+        ({"n": 300, "rmse": [0.1]}, "'n' must be a list of positive whole numbers, got 300"),
+        (
+            {"n": [float("nan"), 60], "rmse": [0.2, 0.1]},
+            r"'n' must be a list of positive whole numbers, got \[nan, 60\]",
+        ),
+        ({"n": [50, 60], "rmse": [float("nan"), 0.1]}, r"'rmse' must be a list of finite numbers, got \[nan, 0.1\]"),
+        ({"n": [50], "rmse": 0.1}, "'rmse' must be a list of finite numbers, got 0.1"),
+        ({"n": [50], "rmse": ["low"]}, r"'rmse' must be a list of finite numbers, got \['low'\]"),
+        ("steep", "must be an object with the list 'n', got 'steep'"),
+    ],
+)
+def test_a_malformed_curve_is_told_of_and_left_out(curve: Any, why: str) -> None:
+    torn = record("rocket", "al", 7, {"rmse": 0.1}, detail={"curve": curve})
+    assert curves_of([torn], "rocket", "rmse") == {}
+    report = build_report([*designs(al=3.0), torn])
+    (told,) = (note for note in report.notes if "was left out" in note)
+    assert re.search(f"'al' on 'rocket', replicate 7, was left out: curve.*{why}", told)
+    assert table_of(report, "Active learning").rows[0][9] == "4"
+    assert any(note.startswith("4 of them are of sequential designs.") for note in report.notes)
+
+
+def test_a_curve_without_a_point_draws_nothing() -> None:
+    empty = record("proxy7", "al", 0, {}, detail={"curve": {"n": [20], "rmse": [None]}})
+    assert picture_of(build_report([empty]), "learning-more").figure is None
+
+
+def test_a_folder_with_nothing_but_malformed_curves_says_so() -> None:
+    torn = record("rocket", "al", 7, {"rmse": 0.1}, detail={"curve": {"n": 300, "rmse": [0.1]}})
+    with pytest.raises(InvalidInput, match="records must not be empty, got none.*'al' on 'rocket'.* was left out"):
+        build_report([torn])
+
+
 def test_random_runs_for_the_same_follow_a_power_law_exactly() -> None:
     """On c / n^2 the curve is a line on logarithmic axes: half the error takes sqrt(2) times the runs."""
     random = {r: {n: (1 + r) / n**2 for n in (100, 200, 400)} for r in range(3)}
@@ -115,6 +152,27 @@ def test_the_table_has_chosen_runs_random_ones_and_their_paired_difference() -> 
     assert [cell.partition("\xa0")[0] for cell in row[5:7]] == ["0.010150", "0.02030"]
     assert row[7] == f"−0.010150\xa0±\xa0{error} (−50%)"
     assert row[8:] == ["600", "4"]
+
+
+def test_a_row_is_about_the_replicates_that_chosen_and_random_runs_share() -> None:
+    chosen = [design("al", r, 3.0) for r in (0, 1, 2)]
+    random = [design("al-random", r, 6.0) for r in (1, 2, 50)]
+    (row,) = table_of(build_report([*chosen, *random]), "Active learning").rows
+    assert [cell.partition("\xa0")[0] for cell in row[5:7]] == ["0.010150", "0.020300"]  # 1.015 times 3 and 6 over 300
+    assert row[7].startswith("−0.01015")
+    assert row[9] == "2"
+
+
+def test_runs_that_buy_the_same_are_read_off_the_same_replicates() -> None:
+    short = design("al-random", 0, 6000.0, n_last=150)  # has not come to 300
+    both = [design(method, 1, factor) for method, factor in (("al", 3.0), ("al-random", 6.0))]
+    (row,) = table_of(build_report([design("al", 0, 3.0), short, *both]), "Active learning").rows
+    assert row[8:] == ["600", "1"]
+
+
+def test_without_shared_replicates_each_mean_is_over_its_own() -> None:
+    (row,) = table_of(build_report([design("al", 0, 3.0), design("al-random", 1, 6.0)]), "Active learning").rows
+    assert row[5:10] == ["0.01", "0.0202", "–", "–", "1"]
 
 
 def test_random_runs_are_never_called_chosen_even_where_they_are_better() -> None:
@@ -149,6 +207,16 @@ def test_other_designs_are_compared_with_ours_where_both_have_been() -> None:
     assert row[5].startswith("0.0203")  # ours on replicates 1 and 2: 3 / 150 of 1.015
     assert row[6].endswith("(+100%)")
     assert row[7] == "2"
+
+
+@pytest.mark.parametrize("title", ["Active learning", "Active learning: other designs"])
+def test_a_table_that_marks_stand_ins_says_of_what_once(title: str) -> None:
+    everyone = {"al": 3.0, "al_deep_gp": 6.0, "al_sngp": 6.0}
+    table = table_of(build_report([*designs(**everyone), *designs("satmini", **everyone)]), title)
+    marked = list(dict.fromkeys(row[0] for row in table.rows))
+    assert marked == ["Rocket †", "SatMini †"]
+    assert [note.partition(":")[0] for note in table.notes[-2:]] == ["† Rocket", "† SatMini"]
+    assert sum(note.startswith("†") for note in table.notes) == 2
 
 
 # the figures

@@ -7,6 +7,8 @@ import sys
 import pandas as pd
 import pytest
 
+from genbayes.design.trial import MAX_ATTEMPTS
+
 URL = "sqlite:///rocket.db"
 WHERE = (URL, "rocket")
 INPUTS = ("--input", "mach=0.2:6", "--input", "stages=1:3:int", "--input", "gas=He,O2")
@@ -45,7 +47,22 @@ def test_the_limit_of_attempts_is_kept(ask) -> None:
 
     ask("design", "create", *WHERE, *INPUTS)
     ask("design", "create", URL, "stubborn", *INPUTS, "--max-attempts", "9")
-    assert [Campaign.open(URL, name).settings.max_attempts for name in ("rocket", "stubborn")] == [5, 9]
+    ask("design", "create", URL, "endless", *INPUTS, "--max-attempts", "0")
+    kept = [Campaign.open(URL, name).settings.max_attempts for name in ("rocket", "stubborn", "endless")]
+    assert kept == [MAX_ATTEMPTS, 9, None]
+
+
+def test_the_limit_of_attempts_is_that_of_the_library_and_the_help_says_it(ask, monkeypatch) -> None:
+    from genbayes import Campaign
+
+    monkeypatch.setitem(Campaign.create.__kwdefaults__, "max_attempts", 8)
+    ask("design", "create", *WHERE, *INPUTS)
+    assert Campaign.open(*WHERE).settings.max_attempts == 8
+    told = " ".join(ask("design", "create", "--help").out.replace("│", " ").split())
+    assert (
+        f"given up; {['zero', 'one', 'two', 'three', 'four', 'five'][MAX_ATTEMPTS]} unless given, 0 for no limit"
+        in told
+    )
 
 
 @pytest.mark.filterwarnings("default")

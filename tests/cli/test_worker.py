@@ -29,6 +29,14 @@ def test_json_is_one_object_with_the_tally(begun) -> None:
     assert answer.json == {"n_done": 4, "n_failed": 0, "n_repeats": 0, "n_handed_back": 0}
 
 
+def test_a_quiet_worker_does_not_ask_where_the_campaign_stands(begun, monkeypatch) -> None:
+    def status(campaign) -> None:
+        raise AssertionError("nobody wants to know")
+
+    monkeypatch.setattr("genbayes.design.Campaign.status", status)
+    assert begun("worker", *WHERE, "--json", "--quiet", "--no-wait", "--", "echo", "1").json["n_done"] == 4
+
+
 def test_a_worker_that_is_not_the_first_says_how_many_runs_are_left(begun) -> None:
     begun("worker", *WHERE, "--budget", "1", "--quiet", "--", "echo", "1")
     begun("design", "ask", *WHERE, "--lease-seconds", "0.2")

@@ -140,7 +140,6 @@ class Lives(RuleBasedStateMachine):
         mine = model.held and model.lease == lease
         assert self.ledger.release(number, lease) == mine
         if mine:
-            model.n_lapses += model.expires <= self.ledger.now
             model.held = False
 
     @invariant()
@@ -242,8 +241,7 @@ def test_a_trial_that_its_workers_never_come_back_from_is_given_up(ledger: Ledge
     assert trial.number == 2
     state, reason = state_of(ledger, 1)
     assert state == "failed"
-    assert reason is not None
-    assert reason.startswith("abandoned by 3 workers in turn, the last one being w2")
+    assert reason == "given up after 3 lapsed leases, the last one of w2"
 
 
 def test_a_result_that_comes_after_a_trial_was_given_up_counts(ledger: Ledger) -> None:
@@ -254,12 +252,24 @@ def test_a_result_that_comes_after_a_trial_was_given_up_counts(ledger: Ledger) -
     assert state_of(ledger, 1) == ("done", None)
 
 
-def test_who_hands_a_trial_back_has_not_abandoned_it(ledger: Ledger) -> None:
+def test_a_limit_of_one_gives_a_trial_up_with_its_first_lease(ledger: Ledger) -> None:
+    ledger.max_attempts = 1
+    lapse(ledger, 1)
+    ledger.grant(1, None, 10.0, "w", "after")
+    assert state_of(ledger, 1) == ("failed", "given up after 1 lapsed lease, that of w0")
+
+
+@pytest.mark.parametrize("late", [0.0, 11.0])
+def test_who_hands_a_trial_back_has_not_abandoned_it_even_after_its_lease(ledger: Ledger, late: float) -> None:
     ledger.max_attempts = 2
     for i in range(5):
         (trial,) = ledger.grant(1, None, 10.0, "w", f"ask {i}")
         assert trial.number == 1
+        ledger.now += late
         assert ledger.release(1, trial.lease)
+    lapse(ledger, 2)  # only these count
+    ledger.grant(1, None, 10.0, "w", "after")
+    assert state_of(ledger, 1)[0] == "failed"
 
 
 def test_a_lease_that_is_kept_alive_is_not_given_up(ledger: Ledger) -> None:

@@ -17,7 +17,7 @@ def test_a_campaign_ends_though_one_of_its_trials_kills_whoever_runs_it(url: str
     assert campaign.run(lambda x: x["x"]).n_done == 2
     status = campaign.status()
     assert (status.n_done, status.n_failed, status.n_out, status.n_lapses) == (2, 1, 0, 2)
-    assert status.failures[0][1].startswith("abandoned by 2 workers in turn, the last one being doomed")
+    assert status.failures[0][1].startswith("given up after 2 lapsed leases, the last one of doomed")
     assert campaign.tell(abandoned, 0.5) == "counted"  # one of them was only slow
     assert (campaign.status().n_done, campaign.status().n_failed, campaign.status().failures) == (3, 0, ())
 

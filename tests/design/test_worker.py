@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from genbayes import Campaign
+from genbayes.design.faults import StoreUnavailable
 from genbayes.design.worker import work
 
 GENBAYES = [sys.executable, "-c", "from genbayes.cli.main import run; run()"]
@@ -49,6 +50,28 @@ def test_signal_handlers_are_as_they_were_afterwards(make_campaign) -> None:
     before = signal.getsignal(signal.SIGTERM)
     work(make_campaign(n_initial=1, budget=1), ["echo", "1"])
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_worker_waits_for_a_database_that_is_away_when_it_begins(make_campaign, monkeypatch) -> None:
+    campaign, heard, tries = make_campaign(n_initial=1, budget=1), [], []
+    status = campaign._store.status
+
+    def fails_once():
+        tries.append(1)
+        if len(tries) == 1:
+            raise StoreUnavailable("database must be within reach, got a refused connection")
+        return status()
+
+    monkeypatch.setattr(campaign._store, "status", fails_once)
+    monkeypatch.setattr("genbayes.design.running.IDLE", 0.01)
+    assert work(campaign, ["echo", "1"], announce=heard.append).n_done == 1
+    assert (len(heard), heard[0].n_open, heard[0].budget) == (1, 1, 1)
+
+
+def test_a_signal_during_the_announcement_ends_the_worker_cleanly(make_campaign) -> None:
+    campaign = make_campaign(n_initial=1, budget=1)
+    tally = work(campaign, ["echo", "1"], announce=lambda status: signal.raise_signal(signal.SIGINT))
+    assert (tally.n_done, campaign.status().n_out) == (0, 0)
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])

@@ -6,27 +6,91 @@ random runs of one replicate begin with the same runs and are scored on the same
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
+from genbayes.benchmarks.designs import is_sequential
 from genbayes.benchmarks.record import Record
 
-__all__ = ["Curves", "curves_of", "runs_for_the_same", "scores_at", "shared_sizes"]
+__all__ = [
+    "Curves",
+    "curve_fault",
+    "curves_of",
+    "leave_out_malformed",
+    "runs_for_the_same",
+    "scores_at",
+    "shared_sizes",
+]
 
+LONGEST_SHOWN = 60  # characters of a curve that is none
 Curves = Mapping[int, Mapping[int, float]]  # replicate to number of runs to score
 
 
 def curves_of(records: Iterable[Record], problem: str, metric: str) -> dict[str, dict[int, dict[int, float]]]:
-    """Learning curves of a problem by method and replicate, each from the number of runs to the score."""
+    """Learning curves of a problem by method and replicate, each from the number of runs to the score.
+
+    A malformed curve, or one without a point, is left out; `leave_out_malformed` tells which.
+    """
     found: dict[str, dict[int, dict[int, float]]] = {}
     for record in records:
         curve = record.detail.get("curve")
-        if record.problem == problem and isinstance(curve, Mapping) and {"n", metric} <= set(curve):
+        if record.problem != problem or curve_fault(record) is not None:
+            continue
+        if isinstance(curve, Mapping) and {"n", metric} <= set(curve):
             pairs = zip(curve["n"], curve[metric], strict=True)
             own = {int(n): float(score) for n, score in pairs if score is not None}  # NaN is null in JSON
-            found.setdefault(record.method, {})[record.replicate] = own
+            if own:
+                found.setdefault(record.method, {})[record.replicate] = own
     return found
+
+
+def leave_out_malformed(records: Iterable[Record]) -> tuple[list[Record], list[str]]:
+    """The records without those whose learning curve cannot be read, and a sentence for each of these."""
+    sound, complaints = [], []
+    for record in records:
+        fault = curve_fault(record)
+        if fault is None:
+            sound.append(record)
+        else:
+            whose = f"{record.method!r} on {record.problem!r}, replicate {record.replicate}"
+            complaints.append(f"The record of {whose}, was left out: {fault}")
+    return sound, complaints
+
+
+def curve_fault(record: Record) -> str | None:
+    """What is wrong with the learning curve of a sequential design; None for a sound one, or where there is none."""
+    curve = record.detail.get("curve")
+    if curve is None or not is_sequential(record):
+        return None
+    if not isinstance(curve, Mapping) or "n" not in curve:
+        return f"curve must be an object with the list 'n', got {_shown(curve)}"
+    if not isinstance(curve["n"], list) or not all(_is_count(n) for n in curve["n"]):
+        return f"curve must be over runs: 'n' must be a list of positive whole numbers, got {_shown(curve['n'])}"
+    n_sizes = len(curve["n"])
+    for name, scores in curve.items():
+        if not isinstance(scores, list) or not all(score is None or _is_finite(score) for score in scores):
+            return f"curve must be of scores: {name!r} must be a list of finite numbers, got {_shown(scores)}"
+        if len(scores) != n_sizes:
+            return f"curve must have as many values of {name!r} as numbers of runs, got {len(scores)} and {n_sizes}"
+    return None
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_count(value: Any) -> bool:
+    return _is_finite(value) and value >= 1 and value == int(value)
+
+
+def _shown(value: Any) -> str:
+    """The value, or its beginning where it is long."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def scores_at(curves: Curves, n: int) -> dict[int, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from genbayes.benchmarks.designs import CHOSEN, DESIGNS, RANDOM, chooses
@@ -41,31 +41,34 @@ def learning_table(results: Results) -> Table | None:
     notes = [
         "Mean ± standard error, less is better. Chosen and random runs of a replicate begin with the same runs and are "
         "scored on the same test set: their difference is paired. Where the mean score on random runs reaches that on "
-        "chosen ones is read off between the points of its curve, on logarithmic axes. A column is empty where no "
-        "sequential design has been run yet; python -m benchmarks.design does that.",
+        "chosen ones is read off between the points of its curve, on logarithmic axes. Where there is a difference, "
+        "the row is about the replicates that both have. A column is empty where no sequential design has been run "
+        "yet; python -m benchmarks.design does that.",
     ]
     if static:
         notes.append(
             "The last columns learn from as many runs that were given to them, drawn at random or by Latin hypercube, "
             "on replicates and test sets of their own, so they are not paired with the designs."
         )
-    return Table("Active learning", head, [[cells[j] for j in shown] for _, cells in known], [*notes, *_marks(known)])
+    notes += _marks(row.problem for row, _ in known)
+    return Table("Active learning", head, [[cells[j] for j in shown] for _, cells in known], notes)
 
 
 def other_designs_table(results: Results) -> Table | None:
     """Designs other than ours on each problem, against ours after the same number of runs; None if there are none."""
-    rows = []
+    rows, problems = [], []
     for problem in dict.fromkeys(row.problem for row in _paper_rows()):
         metric = metrics_of(problem)[0]
         found = curves_of(results.designs, problem, metric)
         for method in in_order(set(found) - {CHOSEN, RANDOM}):
             rows.append(_other_row(problem, metric, method, found[method], found.get(CHOSEN, {})))
+            problems.append(problem)
     head = ("problem", "design", "n", "score", "mean", method_title(CHOSEN), "difference, paired", "replicates")
     note = (
         "At the largest number of runs that both reached, on the replicates that both have; a difference above zero "
         "says that ours is lower."
     )
-    return Table("Active learning: other designs", head, rows, [note]) if rows else None
+    return Table("Active learning: other designs", head, rows, [note, *_marks(problems)]) if rows else None
 
 
 def _paper_rows() -> Iterator[SummaryRow]:
@@ -88,35 +91,41 @@ def _learning_row(results: Results, row: SummaryRow) -> list[str] | None:
     return [contest_title(contest), f"{row.n_train:,}", score_name(row.metric), *cells]
 
 
-def _design_cells(curves: dict[str, dict[int, dict[int, float]]], n: int) -> list[str] | None:
+def _design_cells(curves: Mapping[str, Curves], n: int) -> list[str] | None:
     """Ours after n runs, random runs, their difference, what random runs buy the same, and replicates."""
     means = {m: estimate(found.values()) for m, each in curves.items() if chooses(m) and (found := scores_at(each, n))}
     if not means:
         return None
     ours = CHOSEN if CHOSEN in means else min(sorted(means), key=lambda method: means[method].mean)
     named = "" if ours == CHOSEN else f", {method_title(ours)}"
-    rival = curves.get((DESIGNS[ours].random if ours in DESIGNS else None) or "", {})
-    at_n = scores_at(rival, n)
-    gap = compare(scores_at(curves[ours], n), at_n)
+    random = curves.get((DESIGNS[ours].random if ours in DESIGNS else None) or "", {})
+    own, rival = _on_the_same(curves[ours], random, n)
+    at_n, rival_at_n = scores_at(own, n), scores_at(rival, n)
     return [
-        estimate_text(means[ours]) + named,
-        estimate_text(estimate(at_n.values()) if at_n else None),
-        _gap_text(gap),
-        runs_for_the_same(rival, curves[ours], n) or NONE,
-        str(means[ours].n if gap is None else gap.n),
+        _mean_text(at_n) + named,
+        _mean_text(rival_at_n),
+        _gap_text(compare(at_n, rival_at_n)),
+        runs_for_the_same(rival, own, n) or NONE,
+        str(len(at_n)),
     ]
 
 
 def _other_row(problem: str, metric: str, method: str, other: Curves, ours: Curves) -> list[str]:
     both = sorted(set(shared_sizes(other)) & set(shared_sizes(ours)))
     n = (both or shared_sizes(other) or [0])[-1]
-    theirs, own = scores_at(other, n), scores_at(ours, n)
-    if shared := set(theirs) & set(own):
-        theirs, own = ({r: found[r] for r in sorted(shared)} for found in (theirs, own))
-    means = [estimate_text(estimate(found.values()) if found else None) for found in (theirs, own)]
-    gap = compare(theirs, own)
-    title = contest_title(Contest(problem, n))
-    return [title, method_title(method), f"{n:,}", score_name(metric), *means, _gap_text(gap), str(len(theirs))]
+    theirs, own = (scores_at(curves, n) for curves in _on_the_same(other, ours, n))
+    cells = [_mean_text(theirs), _mean_text(own), _gap_text(compare(theirs, own)), str(len(theirs))]
+    return [contest_title(Contest(problem, n)), method_title(method), f"{n:,}", score_name(metric), *cells]
+
+
+def _on_the_same(one: Curves, other: Curves, n: int) -> tuple[Curves, Curves]:
+    """Curves of two designs on the replicates that both have after n runs; all of each where there are none."""
+    shared = sorted(set(scores_at(one, n)) & set(scores_at(other, n)))
+    return ({r: one[r] for r in shared}, {r: other[r] for r in shared}) if shared else (one, other)
+
+
+def _mean_text(scores: Mapping[int, float]) -> str:
+    return estimate_text(estimate(scores.values()) if scores else None)
 
 
 def _gap_text(gap: Difference | None) -> str:
@@ -127,6 +136,6 @@ def _gap_text(gap: Difference | None) -> str:
     return text.replace("-", "−")
 
 
-def _marks(known: Sequence[tuple[SummaryRow, list[str]]]) -> list[str]:
-    problems = dict.fromkeys(row.problem for row, _ in known)
-    return [f"{MARK} {problem_title(name)}: {standin_of(name)}" for name in problems if standin_of(name)]
+def _marks(problems: Iterable[str]) -> list[str]:
+    """What the mark of a stand-in means, for each problem that has it."""
+    return [f"{MARK} {problem_title(name)}: {standin_of(name)}" for name in dict.fromkeys(problems) if standin_of(name)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genbayes.benchmarks.labels import OURS, method_title, metrics_of, problem_title
+from genbayes.benchmarks.learning import leave_out_malformed
 from genbayes.benchmarks.learning_tables import learning_table, other_designs_table
 from genbayes.benchmarks.lines import Line, count_verdicts, summary_lines
 from genbayes.benchmarks.overall import STUDIES_OF_SIZE
@@ -99,9 +100,12 @@ def build_report(records: Sequence[Record], protocol: str | None = None, complai
         complaints: Sentences on what could not be read.
 
     Returns:
-        The report.
+        The report; records whose learning curve cannot be read are left out and named in its notes.
     """
-    results = Results(records, protocol)
+    sound, left_out = leave_out_malformed(records)
+    if left_out and not sound:
+        raise InvalidInput(f"records must not be empty, got none that can be read; {left_out[0]}")
+    results = Results(sound, protocol)
     lines = summary_lines(results)
     with default_settings():
         standing = [draw_landscape(lines), draw_ratios(results), draw_ranks(results)]
@@ -115,7 +119,7 @@ def build_report(records: Sequence[Record], protocol: str | None = None, complai
         results=results,
         lines=lines,
         headline=headline(lines),
-        notes=[*_notes(results), *complaints],
+        notes=[*_notes(results), *complaints, *left_out],
         overview=_overview(results, lines),
         problems=_problems(results, lines),
         standing=standing,

@@ -56,8 +56,13 @@ def create(
     lease_seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long an ask holds.")] = 86_400.0,
     budget: Annotated[int | None, typer.Option(min=1, metavar="N", help="Trials in all; no end unless given.")] = None,
     max_attempts: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Lapsed leases after which a trial is given up.")
-    ] = 5,
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Lapsed leases after which a trial is given up; five unless given, 0 for no limit.",
+        ),
+    ] = None,
     proposer: Annotated[
         str | None, typer.Option(metavar="random|model", help="Who proposes after the initial ones.")
     ] = None,
@@ -75,7 +80,8 @@ def create(
         raise InvalidInput("inputs must be given by --input or by --space, got " + ("both" if inputs else "neither"))
     box = read_space(space) if space is not None else parse_space(inputs or [])
     settings: dict[str, Any] = {"n_initial": n_initial, "initial": initial, "lease_seconds": lease_seconds}
-    settings |= {"budget": budget, "max_attempts": max_attempts, "random_state": seed}
+    settings |= {"budget": budget, "random_state": seed}
+    settings |= {} if max_attempts is None else {"max_attempts": max_attempts or None}
     settings |= {"proposer": proposer} if proposer else {}
     campaign = Campaign.create(url, name, box, **settings)
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,7 +10,10 @@ from genbayes.cli.console import print_facts, print_json, print_news
 from genbayes.cli.design import NameArgument, UrlArgument
 from genbayes.cli.options import AsJson
 
-__all__ = ["worker"]
+if TYPE_CHECKING:
+    from genbayes.design import Status
+
+__all__ = ["tell_end", "worker"]
 
 
 def worker(
@@ -60,13 +63,42 @@ def worker(
         waits=wait,
         n_failures_in_row=failures_in_row,
         listen=lambda trial, outcome, what: print_news(_say(trial.number, outcome, what), quiet),
-        announce=lambda sentence: print_news(sentence, quiet),
+        announce=None if quiet else lambda status: print_news(tell_end(status, budget or status.budget, seconds)),
     )
     if as_json:
         print_json(tally.to_dict())
         return
     facts = {"done": str(tally.n_done), "failed": str(tally.n_failed), "repeats": str(tally.n_repeats)}
     print_facts("This worker's runs", facts | {"handed back": str(tally.n_handed_back)})
+
+
+def tell_end(status: Status, budget: int | None, seconds: float | None) -> str:
+    """When a worker that begins now will end, in one line.
+
+    Args:
+        status: Where the campaign stands.
+        budget: Trials in all; None for no end.
+        seconds: Time after which no further run is begun; None for no limit.
+
+    Returns:
+        The line.
+
+    Example:
+        >>> from genbayes.design import Status
+        >>> status = Status("a", 5, 1, 1, 4, 0, 1, 0, 0, budget=20)
+        >>> tell_end(status, 20, None)
+        'budget: 14 of 20 runs left, 1 of them handed out'
+        >>> tell_end(status, None, 600.0)
+        'no budget: begins runs for 600 s'
+        >>> tell_end(status, None, None)
+        'no budget: runs until stopped (Ctrl-C); --budget N or --seconds S sets an end'
+    """
+    time = "" if seconds is None else f"begins runs for {seconds:g} s"
+    if budget is None:
+        return "no budget: " + (time or "runs until stopped (Ctrl-C); --budget N or --seconds S sets an end")
+    left = max(0, budget - status.n_done - status.n_failed)
+    out = f", {min(left, status.n_out)} of them handed out" if left and status.n_out else ""
+    return f"budget: {left} of {budget} runs left{out}" + (f"; {time}" if time else "")
 
 
 def _say(number: int, outcome: str, what: str) -> str:

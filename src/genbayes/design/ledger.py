@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, or_, select, update
 
 from genbayes.design.faults import LeaseLost
-from genbayes.design.records import RAN_OUT
+from genbayes.design.records import ABANDONED
 from genbayes.design.schema import CAMPAIGNS, LEASES, RESULTS, TRIALS
 from genbayes.design.trial import Outcome, Trial
 from genbayes.errors import InvalidInput
@@ -100,11 +100,11 @@ class Ledger:
         return and_(TRIALS.c.state == "running", TRIALS.c.expires_at <= self.now)
 
     def _give_up(self) -> None:
-        """Fail the trials that have been left by one worker after another: the next would not come back either."""
+        """Fail the trials that nobody came back from, lease after lease: the next worker would not come back either."""
         if self.max_attempts is None:
             return
         for row in self._take(and_(self._has_lapsed, TRIALS.c.n_leases >= self.max_attempts)):
-            of_trial = select(func.count()).select_from(LEASES).where(LEASES.c.trial_id == row.id, RAN_OUT)
+            of_trial = select(func.count()).select_from(LEASES).where(LEASES.c.trial_id == row.id, ABANDONED)
             n_lapses = int(self.connection.scalar(of_trial) or 0) + 1  # the last one has not been noticed before
             if n_lapses >= self.max_attempts:
                 self._end(row.lease_id, "lapsed", at=row.expires_at)
@@ -216,5 +216,5 @@ class Ledger:
 
 def _blame(n_lapses: int, worker: str) -> str:
     """Why a trial was given up."""
-    who = "its worker" if n_lapses == 1 else f"{n_lapses} workers in turn"
-    return f"abandoned by {who}, the last one being {worker}: no result before the lease lapsed"
+    leases = "1 lapsed lease, that" if n_lapses == 1 else f"{n_lapses} lapsed leases, the last one"
+    return f"given up after {leases} of {worker}"

@@ -6,17 +6,19 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, or_, select
+from sqlalchemy import Connection, Row, and_, func, or_, select
 
 from genbayes.design.schema import LEASES, RESULTS, TRIALS
 from genbayes.design.trial import Record, Status
 
-__all__ = ["RAN_OUT", "count_lapses", "count_repeats", "read_records", "summarise"]
+__all__ = ["ABANDONED", "RAN_OUT", "count_lapses", "count_repeats", "read_records", "summarise"]
 
 SHOWN_FAILURES = 5
 
 # A lease of the past that ran out; whoever comes back with a late failure does not make it undone.
 RAN_OUT = or_(LEASES.c.ending == "lapsed", LEASES.c.ended_at >= LEASES.c.expires_at)
+# One that nobody came back from; who hands a trial back, however late, was not killed by it.
+ABANDONED = and_(RAN_OUT, LEASES.c.ending != "released")
 
 
 def read_records(connection: Connection, campaign_id: int, now: float) -> list[Record]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from genbayes.design.faults import RepeatKept, ResultUndelivered, RunFailed, SimulatorBroken, StoreUnavailable
 from genbayes.design.keeper import LeaseKeeper
 from genbayes.design.response import as_response
-from genbayes.design.trial import Outcome, Trial
+from genbayes.design.trial import Outcome, Status, Trial
 from genbayes.errors import GenBayesError, InvalidInput, UnwritableFile
 
 if TYPE_CHECKING:
@@ -188,6 +188,7 @@ def run_trials(
     waits: bool = False,
     wants_trial: bool = False,
     listen: Listener = lambda trial, outcome, what: None,
+    announce: Callable[[Status], None] | None = None,
 ) -> Tally:
     """Run trials of a campaign until its budget, the time or the stop signal ends it.
 
@@ -205,6 +206,7 @@ def run_trials(
         waits: Whether to wait for trials of others, which may be handed back or lapse.
         wants_trial: Whether the simulator is a function of the trial instead.
         listen: Hears of every run that ended: trial, outcome, and y or the reason.
+        announce: Hears, before the first run, where the campaign stands; None if nobody wants to know.
 
     Returns:
         How many runs ended how.
@@ -212,6 +214,8 @@ def run_trials(
     lease = min(campaign.settings.lease_seconds, WORKER_LEASE) if lease_seconds is None else lease_seconds
     ends_at = time.monotonic() + (float("inf") if seconds is None else seconds)
     run = Run(campaign, budget, ends_at, n_failures_in_row, worker, lease, stop, listen)
+    if announce is not None:
+        announce(run.insist(campaign.status, ""))
     at_once = 1 if executor is None else n_at_once or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
     argument = (lambda trial: trial) if wants_trial else (lambda trial: dict(trial.x))
     flying: dict[Future[Any], Trial] = {}

@@ -14,7 +14,7 @@ State = Literal["open", "running", "done", "failed"]
 Outcome = Literal["counted", "repeat", "again", "failed", "late"]
 
 DAY = 86_400.0
-MAX_ATTEMPTS = 5  # lapsed leases of one trial: bad luck takes a few workers, five in turn the run itself
+MAX_ATTEMPTS = 5  # lapsed leases of one trial: a few may be bad luck, five are the run itself
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Settings:
     proposer: str = "random"
     lease_seconds: float = DAY  # suits a job that nobody watches; workers ask for less and renew
     budget: int | None = None
-    max_attempts: int | None = MAX_ATTEMPTS
+    max_attempts: int | None = None  # what campaigns of before this setting began with; `create` sets a limit
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from genbayes.design.trial import Outcome, Status, Trial
 if TYPE_CHECKING:
     from genbayes.design.campaign import Campaign
 
-__all__ = ["tell_end", "work"]
+__all__ = ["work"]
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -40,7 +40,7 @@ def work(
     waits: bool = True,
     n_failures_in_row: int = 20,
     listen: Callable[[Trial, Outcome, str], None] = lambda trial, outcome, what: None,
-    announce: Callable[[str], None] = lambda sentence: None,
+    announce: Callable[[Status], None] | None = None,
 ) -> Tally:
     """Run a program for one trial after another.
 
@@ -58,14 +58,13 @@ def work(
         waits: Whether to stay while other workers have trials out, which may come back.
         n_failures_in_row: Failures one after another that end it.
         listen: Hears of every run that ended.
-        announce: Hears, before the first run, when the worker will end.
+        announce: Hears, before the first run, where the campaign stands; None if nobody wants to know.
 
     Returns:
         How many runs ended how.
     """
     stop = StopSignal()
     command = Command(words, campaign.space, timeout, retries, key, file, stop)
-    announce(tell_end(campaign.status(), campaign.settings.budget if budget is None else budget, seconds))
     with _until_signalled(stop):
         return run_trials(
             campaign,
@@ -79,35 +78,8 @@ def work(
             waits=waits,
             wants_trial=True,
             listen=listen,
+            announce=announce,
         )
-
-
-def tell_end(status: Status, budget: int | None, seconds: float | None) -> str:
-    """When a worker that begins now will end, in one line.
-
-    Args:
-        status: Where the campaign stands.
-        budget: Trials in all; None for no end.
-        seconds: Time after which no further run is begun; None for no limit.
-
-    Returns:
-        The line.
-
-    Example:
-        >>> status = Status("a", 5, 1, 1, 4, 0, 1, 0, 0, budget=20)
-        >>> tell_end(status, 20, None)
-        'budget: 14 of 20 runs left, 1 of them handed out'
-        >>> tell_end(status, None, 600.0)
-        'no budget: begins runs for 600 s'
-        >>> tell_end(status, None, None)
-        'no budget: runs until stopped (Ctrl-C); --budget N or --seconds S sets an end'
-    """
-    time = "" if seconds is None else f"begins runs for {seconds:g} s"
-    if budget is None:
-        return "no budget: " + (time or "runs until stopped (Ctrl-C); --budget N or --seconds S sets an end")
-    left = max(0, budget - status.n_done - status.n_failed)
-    out = f", {min(left, status.n_out)} of them handed out" if left and status.n_out else ""
-    return f"budget: {left} of {budget} runs left{out}" + (f"; {time}" if time else "")
 
 
 @contextmanager

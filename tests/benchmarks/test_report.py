@@ -97,6 +97,14 @@ def test_a_row_has_the_papers_value_ours_and_the_strongest_baselines(markdown: s
     assert row[-1] == str(N_REPLICATES)
 
 
+def test_a_mean_of_fewer_replicates_is_never_in_bold(tmp_path: Path) -> None:
+    found = [record("bgp2", "gp", r, {"crps": 1.3 + 0.01 * r}, n_train=1600) for r in range(4)]
+    found.append(record("bgp2", "gbc", 0, {"crps": 1.0}, n_train=1600))  # lower, but of the first replicate only
+    row = row_of(write_markdown(build_report(found), tmp_path / "tables.md").read_text(), "BGP d = 2, n = 1,600")
+    assert row[5].startswith("**1.3")
+    assert [cell for cell in row if "[1]" in cell] == ["1 [1]"]
+
+
 def test_friedman_is_told_twice_and_counted_once(report: Report, markdown: str) -> None:
     as_the_paper, properly = (row_of(markdown, f"Friedman, n = 2,000{how} |") for how in (" on noise-free y", ""))
     assert as_the_paper[2:4] == ["0.378, GP", "0.323, GBC"]
@@ -214,8 +222,11 @@ def test_a_row_within_two_standard_errors_agrees() -> None:
     assert find_disagreements(Results(distant("bgp2", "gbc-paper", crps=1.23, rmse=2.17))) == []
 
 
-def test_one_replicate_proves_nothing_against_the_paper() -> None:
-    assert find_disagreements(Results(distant("bgp2", "gp", crps=1.5)[:1])) == []
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_or_two_replicates_prove_nothing_against_the_paper(n: int) -> None:
+    few, enough = (Results(distant("bgp2", "gp", crps=1.5)[:m]) for m in (n, 3))
+    assert find_disagreements(few) == []
+    assert find_disagreements(enough) != []
 
 
 def test_a_stand_in_is_not_held_against_the_paper() -> None:

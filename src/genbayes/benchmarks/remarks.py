@@ -1,7 +1,8 @@
 """What a reader should know where our numbers and the paper's differ: remarks as data, and when they are due.
 
 A remark stands in the report only if its row disagrees, by more than two standard errors of the difference; a row that
-disagrees without a known reason says so. Stand-ins are not compared: their numbers are of other data.
+disagrees without a known reason says so. Rows of one or two replicates are not held against the paper, nor stand-ins:
+their numbers are of other data.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from genbayes.benchmarks.labels import method_title, problem_title, score_name, standin_of
 from genbayes.benchmarks.lines import paper_value
 from genbayes.benchmarks.paper_values import PAPER, STANDS_FOR
-from genbayes.benchmarks.summary import Contest, Estimate, Results
+from genbayes.benchmarks.summary import FEWEST_REPLICATES, Contest, Estimate, Results
 from genbayes.reports.numbers import format_number
 
 __all__ = ["ABOUT_THE_PAPER", "REMARKS", "Disagreement", "find_disagreements", "remarks_of"]
@@ -116,7 +117,7 @@ def remarks_of(results: Results) -> list[str]:
 
 def _disagreement(results: Results, contest: Contest, method: str, metric: str) -> Disagreement | None:
     ours, theirs = results.estimate(contest, method, metric), paper_value(contest, method, metric, results.protocol)
-    if ours is None or theirs is None or theirs not in PAPER:
+    if ours is None or ours.n < FEWEST_REPLICATES or theirs is None or theirs not in PAPER:
         return None
     n_errors = _distance(ours, theirs.mean, theirs.se)
     if abs(n_errors) <= N_ERRORS:

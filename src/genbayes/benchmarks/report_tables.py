@@ -33,9 +33,10 @@ def summary_table(lines: Sequence[Line]) -> Table:
         f"{MARK} {contest_title(line.contest).removesuffix(f' {MARK}')}: {note}" for line, note in _standins(lines)
     ]
     notes = (
-        "CRPS, less is better; mean ± standard error. In bold: the lowest of ours and the strongest baseline. In "
-        "brackets: replicates, where fewer than in the last column. Friedman's function is told twice: scored on "
-        "noise-free responses as in the paper, which rewards forecasts that are too narrow, and properly.",
+        "CRPS, less is better; mean ± standard error. In brackets: replicates, where fewer than in the last column. In "
+        "bold: the lowest of ours and the strongest baseline, of those that have all. Friedman's function is told "
+        "twice: scored on noise-free responses as in the paper, which rewards forecasts that are too narrow, and "
+        "properly.",
         "The strongest baseline is the one of the lowest mean on the same replicates, chosen with hindsight, which "
         f"flatters it. Who wins is said of {method_title('auto')}: its score minus the baseline's, by replicate, "
         "in percent of the latter ± standard error. A tie is a difference within two standard errors that leaves us "
@@ -78,8 +79,8 @@ def _standins(lines: Sequence[Line]) -> list[tuple[Line, str]]:
 def _summary_row(line: Line) -> list[str]:
     most = max(estimate.n for estimate in line.estimates.values())
     best, difference = line.strongest, line.against_strongest.get("auto")
-    compared = [line.estimates[m].mean for m in (*OURS, best or "") if m in line.estimates]
-    lowest = min(compared, default=None)
+    compared = [line.estimates[m] for m in (*OURS, best or "") if m in line.estimates]
+    lowest = min((each.mean for each in compared if each.n == most), default=None)
     cells = {method: _estimate_cell(line.estimates.get(method), most, lowest) for method in OURS}
     rival = _estimate_cell(line.estimates.get(best or ""), most, lowest)
     named = rival if best is None else f"{rival}, {method_title(best)}"
@@ -104,7 +105,7 @@ def _estimate_cell(found: Estimate | None, most: int, lowest: float | None) -> s
     if found is None:
         return NONE
     text = estimate_text(found) + (f" [{found.n}]" if found.n < most else "")
-    return Bold(text) if found.mean == lowest else text
+    return Bold(text) if found.n == most and found.mean == lowest else text
 
 
 def _paper_cell(value: Published | None) -> str:

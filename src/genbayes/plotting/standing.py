@@ -19,6 +19,7 @@ __all__ = ["FARTHEST", "mark_rows", "plot_ranks", "plot_ratios", "round_ticks"]
 
 LONGEST_NAME = 40
 DASH = (0, (4, 3))
+CROWDED = 6.0  # ratio of the ends of an axis
 FARTHEST = 4.0  # ratios beyond this, or below its inverse, are drawn at the edge
 
 
@@ -128,7 +129,10 @@ def round_ticks(ax: Axes, shown: Sequence[float]) -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
     low, high = max(min(shown), 1 / FARTHEST) / 1.06, min(max(shown), FARTHEST) * 1.06
-    ticks = [t for t in (0.25, 0.33, 0.5, 0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0) if low <= t <= high]
+    near_one = (0.9, 1.1) if high < CROWDED * low else ()  # on a wide axis their labels would touch
+    ticks = sorted(
+        t for t in (0.25, 0.33, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, *near_one) if low <= t <= high
+    )
     ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_major_formatter(FixedFormatter([f"{tick:g}" for tick in ticks]))
     ax.xaxis.set_minor_locator(NullLocator())

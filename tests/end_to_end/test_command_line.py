@@ -113,10 +113,10 @@ def test_control_c_during_training_leaves_the_old_model_and_no_scraps(folder: Pa
         _read_until(terminal, b"loss")  # the progress bar of a training under way
         process.send_signal(signal.SIGINT)
         try:
+            last = _read_until(terminal, b"as it was")  # a terminal that nobody reads fills up and blocks who writes
             code = process.wait(PATIENCE)
         finally:
             process.kill()
-    last = _read_until(terminal, b"as it was")
     os.close(terminal)
     assert code == 130
     assert b"stopped by Ctrl-C; model.gb is as it was" in last

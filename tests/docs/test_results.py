@@ -1,0 +1,46 @@
+"""The page of results is what the committed records say, and the README repeats it without changing a figure."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from genbayes.benchmarks.report import read_report, write_markdown
+
+ROOT = Path(__file__).parents[2]
+RECORDS = ROOT / "benchmarks" / "results" / "paper"
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+
+
+def rows_of(text: str, heading: str) -> dict[str, list[str]]:
+    """Cells of the first table below a heading, by the first cell of each row, without bold."""
+    table = re.search(r"^\|.*?\n\n", text[text.index(heading) :], re.MULTILINE | re.DOTALL)
+    assert table is not None
+    rows = [line.replace("**", "").strip("|").split(" | ") for line in table[0].strip().splitlines()]
+    return {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in rows}
+
+
+def test_the_page_is_what_the_records_say(page: str, tmp_path: Path) -> None:
+    told = write_markdown(read_report(RECORDS), tmp_path / "results.md").read_text(encoding="utf-8")
+    assert page == told, "docs/results.md must be as the records are; genbayes bench report (docs/benchmarks.md)"
+
+
+def test_every_row_of_the_readme_stands_on_the_page(page: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    ours, theirs = rows_of(readme, "## Measured"), rows_of(page, "## Summary")
+    named = [name for name in ours if name != "problem" and not name.startswith("-")]
+    assert named
+    for name in named:
+        *figures, paper, n = ours[name]
+        assert [*figures, n] == [theirs[name][k] for k in (0, 3, 4, 5, -1)], name
+        assert paper.removesuffix(" (Aug)") == theirs[name][2].partition(",")[0], name
+
+
+def test_the_readme_counts_wins_as_the_page_does(page: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
+    wins, ties, losses, n = re.findall(r"AutoSurrogate wins (\d+), ties (\d+) and loses (\d+) of (\d+)", page)[0]
+    assert f"Of {n} problems `AutoSurrogate` wins {wins}, ties {ties} and loses {losses}" in readme

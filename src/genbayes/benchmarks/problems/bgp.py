@@ -63,7 +63,8 @@ PROBLEMS = tuple(
     )
     for d in (2, 3, 4)
 )
+METRICS = ("crps", "rmse", "coverage", "ratio")
 PROTOCOLS = tuple(
-    Protocol(problem.name, n_train=N_TRAIN, n_test=N - N_TRAIN, n_replicates=20, source="Table 2")
+    Protocol(problem.name, n_train=N_TRAIN, n_test=N - N_TRAIN, n_replicates=20, source="Table 2", metrics=METRICS)
     for problem in PROBLEMS
 )

@@ -2,8 +2,9 @@
 
 python -m benchmarks.ablations run --records ablations.jsonl                    everything, 3 replicates; many hours
 python -m benchmarks.ablations run losses --problems phantom --replicates 0:5   some of it
-python -m benchmarks.ablations run --small                                      a minute, to see that everything works
-python -m benchmarks.ablations table --records ablations.jsonl                  the tables as Markdown
+python -m benchmarks.ablations run --size part                                  fewer runs and epochs; an hour or two
+python -m benchmarks.ablations run --size small                                 a minute, to see that everything works
+python -m benchmarks.ablations table --size part                                the tables as Markdown
 python -m benchmarks.ablations table --into docs/ablations.md                   the same, put into a page
 """
 
@@ -13,7 +14,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.ablations.ablation import FULL, SMALL, Ablation
+from benchmarks.ablations.ablation import SIZES, Ablation
 from benchmarks.ablations.classifiers import CLASSIFIERS
 from benchmarks.ablations.ensembles import ENSEMBLES
 from benchmarks.ablations.losses import LOSSES
@@ -36,13 +37,13 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--records", type=Path, default=Path("ablations.jsonl"), help="file that records are added to")
     parser.add_argument("--replicates", default="0:3", help="first:last, the last one excluded")
     parser.add_argument("--problems", nargs="*", help="only these of an ablation's problems")
-    parser.add_argument("--small", action="store_true", help="few rows and epochs; kept apart from full records")
+    parser.add_argument("--size", default="full", choices=SIZES, help="what a fit may spend; records are kept apart")
     parser.add_argument("--into", type=Path, help="page between whose marks the tables are put")
     given = parser.parse_args(words)
-    size = SMALL if given.small else FULL
+    size = SIZES[given.size]
     chosen = {name: ABLATIONS[name] for name in given.ablations or ABLATIONS}
     if given.what == "table":
-        show(make_tables(chosen, read_records(given.records), size.name), given.into)
+        show(make_tables(chosen, read_records(given.records), size), given.into)
         return
     first, last = (int(end) for end in given.replicates.split(":"))
     for name, ablation in chosen.items():

@@ -9,7 +9,7 @@ from typing import Any
 from genbayes.benchmarks.problems import Split
 from genbayes.metrics import coverage, rmse
 
-__all__ = ["FULL", "SMALL", "Ablation", "Size", "Variant", "score_law"]
+__all__ = ["SIZES", "Ablation", "Size", "Variant", "score_law"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Size:
     """How much is spent on a fit.
 
     Attributes:
-        name: "full" as in the paper, "small" to see that everything works.
+        name: "full" as in the paper, "part" to compare variants within minutes a fit, "small" to see that all works.
         most_rows: Rows to learn from and to score on, at most; None for all.
         most_epochs: Passes over the rows, at most; None for as many as the paper's.
     """
@@ -35,13 +35,25 @@ class Size:
         learnt = replace(split, X_train=split.X_train[rows], y_train=split.y_train[rows])
         return replace(learnt, X_test=split.X_test[rows], y_test=split.y_test[rows], f_test=f_test)
 
+    def told(self) -> str:
+        """What was spent, for a table; empty where it is what the paper spent."""
+        if self.most_rows is None:
+            return ""
+        return f"At most {self.most_rows:,} runs to learn from and {self.most_epochs:,} epochs a fit."
+
     def epochs(self, wanted: int) -> int:
         """The paper's number of passes, or the most that is allowed."""
         return wanted if self.most_epochs is None else min(wanted, self.most_epochs)
 
 
-FULL = Size("full")
-SMALL = Size("small", most_rows=200, most_epochs=20)
+SIZES = {
+    size.name: size
+    for size in (
+        Size("full"),
+        Size("part", most_rows=1_000, most_epochs=2_000),
+        Size("small", most_rows=200, most_epochs=20),
+    )
+}
 
 Variant = Callable[[Split, int, Size], dict[str, float]]  # split, seed and size to scores
 

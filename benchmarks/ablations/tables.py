@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ablations.ablation import Ablation
+from benchmarks.ablations.ablation import Ablation, Size
 from genbayes.benchmarks.labels import problem_title
 from genbayes.benchmarks.summary import compare, estimate
 from genbayes.benchmarks.table import NONE, Table, difference_text, estimate_text, to_markdown
@@ -18,18 +18,18 @@ BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
 Records = list[dict[str, Any]]
 
 
-def make_tables(ablations: Mapping[str, Ablation], records: Records, size: str) -> str:
+def make_tables(ablations: Mapping[str, Ablation], records: Records, size: Size) -> str:
     """Markdown of every ablation that has records of this size."""
     parts = []
     for name, ablation in ablations.items():
-        own = [record for record in records if record["ablation"] == name and record["size"] == size]
+        own = [record for record in records if record["ablation"] == name and record["size"] == size.name]
         if own:
-            parts.append(to_markdown(make_table(ablation, own)))
+            parts.append(to_markdown(make_table(ablation, own, size.told())))
     return "\n\n".join(parts)
 
 
-def make_table(ablation: Ablation, records: Records) -> Table:
-    """One ablation."""
+def make_table(ablation: Ablation, records: Records, spent: str = "") -> Table:
+    """One ablation; `spent` says what a fit was given, where that is less than in the paper."""
     head = ["problem", "variant", "CRPS", "against the first", "RMSE", "90% coverage", *ablation.columns.values()]
     rows = []
     for problem in ablation.problems:
@@ -46,7 +46,7 @@ def make_table(ablation: Ablation, records: Records) -> Table:
             seconds = cell(scores_of(records, problem, variant, "seconds"), "seconds")
             name = problem_title(problem)
             rows.append([name, variant, cell(own, "crps"), against, *told, seconds, str(len(own)), paper])
-    notes = [ablation.note] if ablation.note else []
+    notes = [note for note in (spent, ablation.note) if note]
     return Table(ablation.title, [*head, "seconds", "replicates", "paper: CRPS"], rows, notes)
 
 

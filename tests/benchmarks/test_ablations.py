@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from benchmarks.ablations.__main__ import ABLATIONS, main
-from benchmarks.ablations.ablation import SMALL, Ablation, Size
+from benchmarks.ablations.ablation import SIZES, Ablation, Size
 from benchmarks.ablations.classifiers import add_probability
 from benchmarks.ablations.experts import LEVELS, ExpertsIQN
 from benchmarks.ablations.losses import WEIGHTS
@@ -59,7 +59,7 @@ def test_what_is_known_is_not_run_again(tmp_path: Path) -> None:
 
 def test_small_records_do_not_count_as_full_ones(tmp_path: Path) -> None:
     calls: list[int] = []
-    for size in (TINY, SMALL):
+    for size in (TINY, SIZES["small"]):
         run_ablation("x", counting(calls), [0], tmp_path / "r.jsonl", size)
     assert len(calls) == 4
 

@@ -68,6 +68,9 @@ def test_waves_turn_as_fast_in_many_dimensions_as_in_one(n_inputs: int) -> None:
     turns = torch.baddbmm(waves.bias, x, waves.weight)
     torch.testing.assert_close(turns.var().item(), WAVE_SPEED**2 + torch.pi**2 / 3, rtol=0.2, atol=0.0)
     torch.testing.assert_close(waves(x), torch.sin(turns))
+    used = (waves.weight[0] != 0).sum(dim=0)
+    assert (used == 1).all()  # each begins along one input
+    assert torch.equal((waves.weight[0] != 0).sum(dim=1), torch.full((n_inputs,), 4_000 // n_inputs))
 
 
 def test_waves_join_the_inputs_and_leave_members_to_themselves() -> None:

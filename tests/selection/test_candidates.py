@@ -5,7 +5,15 @@ import pytest
 
 from genbayes import InvalidInput
 from genbayes.gp.stationary import EXACT_LIMIT
-from genbayes.selection.candidates import MOST_FOR_GP, MOST_FOR_NOISE_PROCESS, NAMES, OFFERS, Facts, choose_candidates
+from genbayes.selection.candidates import (
+    FEWEST_FOR_WAVES,
+    MOST_FOR_GP,
+    MOST_FOR_NOISE_PROCESS,
+    NAMES,
+    OFFERS,
+    Facts,
+    choose_candidates,
+)
 
 FEW = Facts(n=100, n_regimes=1)
 
@@ -22,6 +30,14 @@ def test_few_runs_of_one_regime_are_tried_with_gps_and_networks() -> None:
 def test_regimes_bring_in_the_models_of_jumps() -> None:
     more = set(names(None, Facts(n=100, n_regimes=2))) - set(names(None))
     assert more == {"regime-gp", "jump-gp", "iqn-boundary"}
+
+
+def test_many_runs_are_tried_with_waves() -> None:
+    few, many = (names(None, Facts(n=n, n_regimes=1)) for n in (FEWEST_FOR_WAVES - 1, FEWEST_FOR_WAVES))
+    assert "iqn-wavy" in many
+    assert "iqn-wavy" not in few
+    (wavy,) = choose_candidates(["iqn-wavy"], FEW)
+    assert wavy.make(0).n_waves > 0
 
 
 def test_many_runs_leave_out_what_would_take_too_long() -> None:

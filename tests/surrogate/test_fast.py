@@ -115,8 +115,8 @@ def test_the_deep_plan_must_earn_its_freedom(gain: float, chosen: str) -> None:
 class Troop(Team):
     """A team whose attempts have the scores that a test gives, by the name of the plan and its rounds."""
 
-    def __init__(self, scores: dict[tuple[str, int], float], unfinished: str) -> None:
-        super().__init__(None, None, [], False)
+    def __init__(self, scores: dict[tuple[str, int], float], unfinished: str, n_rows: int = 100) -> None:
+        super().__init__(range(n_rows), None, [], False)
         object.__setattr__(self, "told", (scores, unfinished.split(), []))
 
     def train(self, plan: Plan, first: int, last: int, n_rounds: int | None = None) -> Attempt:
@@ -163,6 +163,32 @@ def test_where_no_more_rounds_fit_only_waves_are_tried() -> None:
     team = Troop({("shallow", 1): 0.9, ("deep", 1): 0.5, ("wavy", 1): 0.2}, "shallow deep")
     assert team.choose([plan("shallow", 1), plan("deep", 1)], plan("wavy", 1)).plan.name == "wavy"
     assert team.told[2] == [("shallow", 1), ("deep", 1), ("wavy", 1)]
+
+
+@pytest.mark.parametrize(("wavy", "chosen"), [(0.2, "wavy"), (0.6, "deep")])
+def test_among_many_runs_waves_are_tried_even_where_all_plans_came_to_their_end(wavy: float, chosen: str) -> None:
+    team = Troop({("shallow", 1): 0.9, ("deep", 1): 0.5, ("wavy", 3): wavy}, "", fast.MANY_RUNS)
+    assert team.choose([plan("shallow"), plan("deep")], plan("wavy")).plan.name == chosen
+    assert team.told[2] == [("shallow", 1), ("deep", 1), ("wavy", 3)]
+
+
+@pytest.mark.parametrize("n_waves", [0, 10])
+def test_waves_that_the_user_sets_are_in_every_plan_and_no_others_are_tried(make, runs, n_waves: int) -> None:
+    model = make(n_waves=n_waves, n_epochs=None, recipe="fast").fit(*runs)
+    assert model.settings_.shape.n_waves == n_waves
+
+
+def test_waves_of_single_inputs_find_narrow_ridges_among_several_inputs() -> None:
+    """A sum of narrow ridges along four inputs: a network without waves finds hardly any of them."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, np.pi, size=(6_000, 4))
+    y = -(np.sin(X) * np.sin(np.arange(1, 5) * X**2 / np.pi) ** 20).sum(axis=1)
+    settings = {"n_members": 1, "n_layers": 3, "n_epochs": 20, "random_state": 0, "device": "cpu"}
+    wavy, plain = (
+        QuantileSurrogate(n_waves=n, dropout=0.0, **settings).fit(X[:5_000], y[:5_000]) for n in (N_WAVES, 0)
+    )
+    crps, without = (model.predict_distribution(X[5_000:]).crps(y[5_000:]).mean() for model in (wavy, plain))
+    assert crps < 0.5 * without
 
 
 @pytest.mark.parametrize(("dropout", "used"), [(None, 0.0), (0.3, 0.3)])

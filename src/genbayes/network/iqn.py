@@ -24,7 +24,7 @@ __all__ = ["IQN", "NetworkShape"]
 ROUND_ROWS = 16
 BLOCK_ROWS, BLOCK_COLUMNS = 128, 4096  # of hidden values in flight while predicting: 2 MB, fits the cache
 FEATURE_ROWS = 8192  # rows whose features are kept in flight
-WAVE_SPEED = 4.0  # radians by which a wave turns over a standard deviation of every input; 3 to 4.5 serve alike
+WAVE_SPEED = 4.0  # radians by which a wave turns over a standard deviation of its input; 3 to 4.5 serve alike
 
 
 @dataclass(frozen=True)
@@ -73,17 +73,21 @@ class StackedLinear(nn.Module):
 
 
 class Waves(StackedLinear):
-    """Waves of random direction, length and phase for each member, sin(w'x + b), (K, b, i) -> (K, b, o); w is trained.
+    """Waves of random length and phase for each member, sin(w'x + b), (K, b, i) -> (K, b, o); w and b are trained.
 
-    A ReLU network learns slow changes long before quick ones; waves are quick from the start. Source: Tancik et al.
-    (2020), Fourier features.
+    A ReLU network learns slow changes long before quick ones; waves are quick from the start. Each begins along one
+    input, the inputs taking turns: in many dimensions waves of random direction are too quick along all inputs at once
+    and serve only to memorise. Sources: Tancik et al. (2020), Fourier features; Gorishniy et al. (2022), periodic
+    embeddings of single inputs.
     """
 
     def __init__(self, n_in: int, n_out: int, generators: Sequence[torch.Generator]) -> None:
         super().__init__(n_in, n_out, generators)
-        directions = torch.stack([torch.randn(n_in, n_out, generator=g) for g in generators])
+        speed = torch.stack([torch.randn(n_out, generator=g) for g in generators]) * WAVE_SPEED
+        number = torch.arange(n_out)
         with torch.no_grad():
-            self.weight.copy_(directions * (WAVE_SPEED / math.sqrt(n_in)))
+            self.weight.zero_()
+            self.weight[:, number % n_in, number] = speed
             self.bias.mul_(math.pi * math.sqrt(n_in))  # from within 1 / sqrt(n_in) to all around
 
     def forward(self, h: Tensor) -> Tensor:

@@ -29,6 +29,7 @@ WHY = {
     "iqn-boundary": "its law changes from regime to regime",
     "iqn-shallow": "its law is no Gaussian around a smooth mean",
     "iqn-deep": "it changes abruptly or its law is no Gaussian",
+    "iqn-wavy": "it changes quickly along some input",
     "gp-iqn": "the mean is smooth, what is left is not Gaussian",
     "boosted": "it changes in steps or along few inputs at a time",
 }

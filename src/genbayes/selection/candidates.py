@@ -21,6 +21,7 @@ __all__ = ["NAMES", "Candidate", "Facts", "choose_candidates"]
 FEWEST_FOR_TREES = 300  # runs: a leaf holds ten or more, which leaves little to split of fewer
 MOST_FOR_NOISE_PROCESS = 2_500  # distinct inputs that the heteroskedastic GP takes within a minute
 MOST_FOR_SMOOTH = 3_000  # distinct inputs that the smoothest kernel takes at all
+FEWEST_FOR_WAVES = 4_000  # runs: of fewer, waves are rather memorised
 MOST_FOR_GP = 30_000  # beyond, a sparse GP is tried instead
 
 
@@ -122,6 +123,11 @@ OFFERS: dict[str, _Offer] = {
     "jump-gp": _Offer("modular jump GP", lambda f: _baseline(f, "ModularJumpGP"), lambda f: f.n_regimes > 1),
     "iqn-shallow": _Offer("quantile network, shallow", lambda f: _iqn(f, n_layers=1), _always),
     "iqn-deep": _Offer("quantile network, deep", lambda f: _iqn(f, n_layers=3), _always),
+    "iqn-wavy": _Offer(
+        "quantile network with waves",
+        lambda f: _iqn(f, n_layers=3, n_waves=64, dropout=0.0),
+        lambda f: f.n >= FEWEST_FOR_WAVES,
+    ),
     "het-gp": _Offer(
         "heteroskedastic GP",
         lambda f: _baseline(f, "HeteroskedasticGP"),

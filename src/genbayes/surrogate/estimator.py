@@ -53,6 +53,8 @@ class QuantileSurrogate(TabularRegressor):
             teach `predict_failure_probability` and nothing else.
         n_hidden: Units of a hidden layer; None leaves it to the recipe.
         n_layers: Hidden layers of f_x; None leaves it to the recipe.
+        n_waves: Waves of the inputs that join them, for responses that change quickly along an input; 0 for none, None
+            leaves it to the recipe.
         n_cosines: Size of the embedding of tau.
         dropout: Share of hidden units silenced in a training step; None leaves it to the recipe.
         n_epochs: Passes over the rows, for "fast" at most; None leaves it to the recipe.
@@ -97,6 +99,7 @@ class QuantileSurrogate(TabularRegressor):
         missing: str = "error",
         n_hidden: int | None = None,
         n_layers: int | None = None,
+        n_waves: int | None = None,
         n_cosines: int = 32,
         dropout: float | None = None,
         n_epochs: int | None = None,
@@ -117,6 +120,7 @@ class QuantileSurrogate(TabularRegressor):
         self.missing = missing
         self.n_hidden = n_hidden
         self.n_layers = n_layers
+        self.n_waves = n_waves
         self.n_cosines = n_cosines
         self.dropout = dropout
         self.n_epochs = n_epochs
@@ -234,6 +238,7 @@ class QuantileSurrogate(TabularRegressor):
         check_choice(self.missing, "missing", ["error", "regime"])
         chosen = {name: getattr(self, name) for name in ("n_members", "n_hidden", "n_layers", "n_epochs", "batch_size")}
         counts = {name: None if value is None else check_count(value, name) for name, value in chosen.items()}
+        counts["n_waves"] = None if self.n_waves is None else check_count(self.n_waves, "n_waves", at_least=0)
         rate = self.learning_rate
         if rate is not None:
             rate = check_nonnegative(rate, "learning_rate", strictly=True)

@@ -9,8 +9,9 @@
 4. The first two members try a shallow network, a deep one, and a shallow one whose inputs are scaled by their
    relevance; what does best on their folds is used for all, the deep one only if it is clearly better: it overfits
    more, and two folds are a noisy judge. Jumps want it, smooth surfaces the others.
-5. Where a plan that may yet win is still improving fast at the end of its run, there is fine detail in many runs of
-   little noise: a deep network that also sees waves of the inputs and drops nothing out is tried against more training.
+5. Where runs are many, inputs were dimmed, or a plan that may yet win is still improving fast at the end of its run,
+   there may be fine detail, which a pilot does not see: a deep network that also sees waves of all inputs and drops
+   nothing out is tried.
 6. The same folds tell how far the quantiles should lie apart (spread.py).
 
 Every choice uses training rows only. The measurements behind the constants are in docs/recipe.md.
@@ -47,11 +48,13 @@ N_MERGE = 64  # where x meets tau a narrow layer is enough, and there each row c
 N_TAU = 4
 DROPOUT = 0.05
 N_WAVES = 64  # of the network for fine detail; 32 and 128 did slightly worse
+MANY_RUNS = 4_000  # from which on fine detail is looked for in any case
 LEARNING_RATE = 5e-3
 MOST_HURRY = 2.0
 WARMUP = 0.03
 AVERAGING = 0.99
 ROW_VISITS = 320_000  # rows seen in the longest run on few rows
+TRIAL_VISITS = 800_000  # rows seen by a plan that is only tried: of very many runs a share of the epochs tells enough
 MOST_VISITS = 4_000_000  # rows seen where training goes on because rows kept aside ask for it
 FEWEST_EPOCHS, MOST_EPOCHS = 40, 4_000
 SMALLEST_BATCH, LARGEST_BATCH = 128, 1024
@@ -70,12 +73,19 @@ def train_fast(runs: ScaledRuns, weights: LossWeights, options: RecipeOptions, r
     n_members = settings.shape.n_members
     aside = folds(len(rows), max(n_members, N_TRIAL), rng_folds).to(rows.Z.device)
     seeds = [int(child.integers(2**63 - 1)) for child in rng_members.spawn(len(aside))]
-    with show_progress("finding the inputs that matter", options.verbose) as report:
-        relevance = measure_relevance(rows, rng_pilot, settings.training.n_epochs, report)
+    relevance = np.ones(settings.shape.n_inputs)
+    if not settings.shape.n_waves:  # a pilot does not see what waves do
+        with show_progress("finding the inputs that matter", options.verbose) as report:
+            relevance = measure_relevance(rows, rng_pilot, settings.training.n_epochs, report)
     team = Team(rows, aside, seeds, options.verbose)
     plans = possible_plans(settings, relevance, options.n_layers, rows.Z.device)
     if len(plans) > 1:
-        chosen = team.choose(plans, None if options.n_epochs else wavy_plan(plans, options.dropout))
+        trial = settings.training if options.n_epochs else trial_training(settings.training, len(rows))
+        tried = [plan.trained(trial) for plan in plans]
+        is_open = options.n_epochs is None and options.n_waves is None
+        chosen = team.choose(tried, wavy_plan(tried, options.dropout) if is_open else None)
+        if trial != settings.training:
+            chosen = team.train(chosen.plan.trained(settings.training), 0, n_members)
     else:
         chosen = team.train(plans[0], 0, n_members)
     network = chosen.network.first(n_members)
@@ -106,6 +116,10 @@ class Plan:
     def n_rounds(self) -> int:
         """Rounds of training, at most."""
         return self.settings.training.n_rounds
+
+    def trained(self, training: TrainingSettings) -> Plan:
+        """The same plan with other training settings."""
+        return replace(self, settings=replace(self.settings, training=training))
 
 
 @dataclass(frozen=True)
@@ -173,15 +187,14 @@ class Team:
         """The first two members trained by the plan that serves them best on the rows they kept aside.
 
         Plans are compared after one round. Those that are unfinished then, and not clearly beaten, go on; if there
-        are any, the wavy plan is tried as well.
+        are any, or runs are many, or inputs were dimmed, the wavy plan is tried as well.
         """
         attempts = [self.train(plan, 0, N_TRIAL, n_rounds=1) for plan in plans]
         best = best_of(attempts)
         goes_on = [each.history.is_unfinished and not best.clearly_beats(each) for each in attempts]
-        if not any(goes_on):
-            return best
         best = best_of([self._gone_on(each) if on else each for each, on in zip(attempts, goes_on, strict=True)])
-        if wavy is None:
+        is_dimmed = bool((plans[0].input_scale < 1).any())
+        if wavy is None or not (any(goes_on) or len(self.rows) >= MANY_RUNS or is_dimmed):
             return best
         fine = self.train(wavy, 0, N_TRIAL)
         return fine if fine.clearly_beats(best) else best
@@ -214,13 +227,15 @@ def possible_plans(
 
 
 def wavy_plan(plans: Sequence[Plan], dropout: float | None) -> Plan:
-    """The deep plan with waves of its inputs and, unless the user has set it, without dropout.
+    """The deep plan with waves of its inputs, none dimmed, and, unless the user has set it, without dropout.
 
-    Dropout is noise that a response of little noise has to be seen through.
+    The pilot takes an input for inert along which the response only changes quickly. Dropout is noise that a response
+    of little noise has to be seen through.
     """
     deep = next(plan for plan in plans if plan.is_deep)
     shape = replace(deep.settings.shape, n_waves=N_WAVES)
-    return replace(deep, name="wavy", settings=replace(deep.settings, shape=shape, dropout=dropout or 0.0))
+    settings = replace(deep.settings, shape=shape, dropout=dropout or 0.0)
+    return replace(deep, name="wavy", settings=settings, input_scale=torch.ones_like(deep.input_scale))
 
 
 def default_settings(runs: ScaledRuns, weights: LossWeights, options: RecipeOptions) -> IQNSettings:
@@ -233,6 +248,7 @@ def default_settings(runs: ScaledRuns, weights: LossWeights, options: RecipeOpti
         n_layers=options.n_layers or DEPTHS[-1],
         n_merge=min(options.n_hidden or N_MERGE, N_MERGE),
         n_cosines=options.n_cosines,
+        n_waves=options.n_waves or 0,
         blocks=embedded_blocks(runs.blocks),
     )
     longest = int(np.clip(ROW_VISITS // n, FEWEST_EPOCHS, MOST_EPOCHS))
@@ -260,6 +276,18 @@ def default_batch(n: int) -> int:
         [128, 128, 512, 1024]
     """
     return int(np.clip(2 ** round(np.log2(n / BATCHES_OF_MANY)), SMALLEST_BATCH, LARGEST_BATCH))
+
+
+def trial_training(training: TrainingSettings, n: int) -> TrainingSettings:
+    """Training of plans that are only tried on n rows: one round of fewer epochs where rows are very many.
+
+    Example:
+        >>> training = TrainingSettings(n_epochs=40, learning_rate=0.005)
+        >>> [trial_training(training, n).n_epochs for n in (2_000, 20_000, 90_000)]
+        [40, 40, 8]
+    """
+    n_epochs = max(1, TRIAL_VISITS // n)
+    return training if n_epochs >= training.n_epochs else replace(training, n_epochs=n_epochs, n_rounds=1)
 
 
 def most_rounds(n: int, n_epochs: int) -> int:

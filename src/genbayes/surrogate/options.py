@@ -25,6 +25,7 @@ class RecipeOptions:
     prior_scale: float
     n_hidden: int | None
     n_layers: int | None
+    n_waves: int | None
     n_cosines: int
     dropout: float | None
     n_epochs: int | None

@@ -37,6 +37,7 @@ def train_paper(runs: ScaledRuns, weights: LossWeights, options: RecipeOptions, 
         n_layers=options.n_layers or 1,
         n_merge=n_hidden,
         n_cosines=options.n_cosines,
+        n_waves=options.n_waves or 0,
     )
     training = TrainingSettings(
         n_epochs=options.n_epochs or 3000,

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from benchmarks.grid_crps import crps_on_grid, main
+
 from genbayes.distribution import Normal
 
 LAW = Normal(loc=np.zeros(3), scale=np.ones(3))

@@ -25,7 +25,7 @@ SIZES = (9, 19, 99, 999)
 
 
 def crps_on_grid(law: PredictiveDistribution, y: FloatArray, size: int) -> FloatArray:
-    """Mean |q_m - y| - mean |q_m - q_m'| / 2 with q_m the quantiles at m / (M + 1), (n,) -> (n,).
+    """The mean of |q_m - y| less half that of |q_m - q_m'|, with q_m the quantiles at m / (M + 1), (n,) -> (n,).
 
     Args:
         law: The forecasts.

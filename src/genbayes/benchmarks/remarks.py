@@ -40,8 +40,8 @@ REMARKS: dict[tuple[str, str], str] = {
         "length scale for all ten, although its text says one for each."
     ),
     ("friedman", "gbc-paper"): (
-        "The RMSE agrees. The paper takes the CRPS of M quantiles at m / (M + 1) without saying M; they leave the tails "
-        "out, which noise-free responses reward: python -m benchmarks.grid_crps measures by how much."
+        "The RMSE agrees. The paper takes the CRPS of M quantiles at m / (M + 1) without saying M; they leave the "
+        "tails out, which noise-free responses reward: python -m benchmarks.grid_crps measures by how much."
     ),
     ("friedman_scaling", "gp"): (
         "The paper's process seems to have one length scale for all ten inputs; ours has one for each (see Friedman)."

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.ablations.__main__ import ABLATIONS
+from benchmarks.ablations.ablation import SIZES
+from benchmarks.ablations.records import read_records
+from benchmarks.ablations.tables import make_tables
 from genbayes.benchmarks.report import read_report, write_markdown
 
 ROOT = Path(__file__).parents[2]
@@ -44,3 +48,9 @@ def test_the_readme_counts_wins_as_the_page_does(page: str) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
     wins, ties, losses, n = re.findall(r"AutoSurrogate wins (\d+), ties (\d+) and loses (\d+) of (\d+)", page)[0]
     assert f"Of {n} problems `AutoSurrogate` wins {wins}, ties {ties} and loses {losses}" in readme
+
+
+def test_the_page_of_ablations_is_what_its_records_say() -> None:
+    told = make_tables(ABLATIONS, read_records(ROOT / "benchmarks" / "results" / "ablations.jsonl"), SIZES["part"])
+    assert told
+    assert told in (ROOT / "docs" / "ablations.md").read_text(encoding="utf-8")

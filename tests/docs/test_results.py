@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-
 from benchmarks.ablations.__main__ import ABLATIONS
 from benchmarks.ablations.ablation import SIZES
 from benchmarks.ablations.records import read_records
 from benchmarks.ablations.tables import make_tables
+
 from genbayes.benchmarks.report import read_report, write_markdown
 
 ROOT = Path(__file__).parents[2]

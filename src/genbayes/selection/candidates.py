@@ -22,7 +22,6 @@ FEWEST_FOR_TREES = 300  # runs: a leaf holds ten or more, which leaves little to
 MOST_FOR_NOISE_PROCESS = 2_500  # distinct inputs that the heteroskedastic GP takes within a minute
 MOST_FOR_SMOOTH = 3_000  # distinct inputs that the smoothest kernel takes at all
 FEWEST_FOR_WAVES = 300  # runs: of fewer, waves are rather memorised
-MANY_FOR_WAVES = 4_000  # runs that let waves follow even a boundary between regimes
 MOST_FOR_GP = 30_000  # beyond, a sparse GP is tried instead
 
 
@@ -127,7 +126,7 @@ OFFERS: dict[str, _Offer] = {
     "iqn-wavy": _Offer(
         "quantile network with waves",
         lambda f: _iqn(f, n_layers=3, n_waves=64, dropout=0.0),
-        lambda f: f.n >= (FEWEST_FOR_WAVES if f.n_regimes == 1 else MANY_FOR_WAVES),
+        lambda f: f.n >= FEWEST_FOR_WAVES,
     ),
     "het-gp": _Offer(
         "heteroskedastic GP",

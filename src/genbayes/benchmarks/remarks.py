@@ -55,8 +55,8 @@ ABOUT_THE_PAPER = (
     "The coverages 0.91 and 0.89 of plain GBC on Phantom and Star are those of GBC-Aug in the authors' own notes.",
     "Rocket: a constant would have RMSE 0.018 in raw units, so the 0.0213 of the deep GP seems to be in units of the "
     "range and the 0.0072 of GBC-AL in raw ones; whether the ratio of 2.95 compares like with like is open.",
-    "Michalewicz: the paper's RMSE of 0.064 and CRPS of 0.031 may be in units of the range of the response, as it scales "
-    "AMHV's; here that is about 3.8, and where its flat part ends is not known.",
+    "Michalewicz: the paper's RMSE of 0.064 and CRPS of 0.031 may be in units of the range of the response, as those "
+    "of AMHV are; here that range is about 3.8, and where the paper's flat part ends is not known.",
     "GRACE: a plain Gaussian process on 500 random rows has RMSPE 1.05, better than GBC-AL with chosen rows (1.19).",
     "Times of the paper are on a GPU for GBC and on 16 cores for the processes, so they compare neither with each "
     "other nor with ours; how they grow does.",

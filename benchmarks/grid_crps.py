@@ -3,7 +3,7 @@
 The paper (section 5.1) does not say how large M was. On noise-free responses, which reward forecasts that are too
 narrow, a forecast without its tails scores better than it should.
 
-python -m benchmarks.grid_crps                  the paper's network on Friedman's function, two replicates; 3 minutes
+python -m benchmarks.grid_crps                  the paper's network on Friedman's function, two replicates
 python -m benchmarks.grid_crps --replicates 5
 """
 

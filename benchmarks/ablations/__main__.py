@@ -2,10 +2,10 @@
 
 python -m benchmarks.ablations run --records ablations.jsonl                    everything, 3 replicates; many hours
 python -m benchmarks.ablations run losses --problems phantom --replicates 0:5   some of it
-python -m benchmarks.ablations run --size part                                  fewer runs and epochs; an hour or two
-python -m benchmarks.ablations run --size small                                 a minute, to see that everything works
+python -m benchmarks.ablations run --size part                                  fewer runs and epochs
+python -m benchmarks.ablations run --size small                                 to see that everything works
 python -m benchmarks.ablations table --size part                                the tables as Markdown
-python -m benchmarks.ablations table --into docs/ablations.md                   the same, put into a page
+python -m benchmarks.ablations table --size part --into docs/ablations.md       the same, put into a page
 """
 
 from __future__ import annotations

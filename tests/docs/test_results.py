@@ -54,3 +54,11 @@ def test_the_page_of_ablations_is_what_its_records_say() -> None:
     told = make_tables(ABLATIONS, read_records(ROOT / "benchmarks" / "results" / "ablations.jsonl"), SIZES["part"])
     assert told
     assert told in (ROOT / "docs" / "ablations.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_tells_michalewicz_as_the_page_does(page: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
+    told = re.findall(r"it has CRPS ([\d.]+), boosted trees ([\d.]+), the paper's training ([\d.]+)\. ", readme)[0]
+    row = next(cells for name, cells in rows_of(page, "## Summary").items() if name.startswith("Michalewicz"))
+    theirs = [float(row[k].partition(",")[0]) for k in (5, 4, 7)]
+    assert list(told) == [f"{value:.{len(said) - 2}f}" for value, said in zip(theirs, told, strict=True)]

@@ -1,5 +1,7 @@
 """The recipe "fast": folds, relevance, spread, and the choice of batch and length."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -96,6 +98,22 @@ def test_what_the_user_sets_is_not_chosen(make, runs) -> None:
     shape, training = model.settings_.shape, model.settings_.training
     assert (shape.n_layers, shape.n_hidden, model.settings_.dropout) == (2, 12, 0.3)
     assert (training.batch_size, training.learning_rate, training.n_epochs) == (7, 0.002, 3)
+
+
+def test_what_was_tried_for_fewer_epochs_is_trained_for_all_of_them(make, runs, monkeypatch) -> None:
+    monkeypatch.setattr(fast, "TRIAL_VISITS", 5 * len(runs[1]))
+    monkeypatch.setattr(fast, "MOST_EPOCHS", 60)
+    trained, train = [], Team.train
+
+    def note(self: Team, plan: Plan, first: int, last: int, n_rounds: int | None = None) -> Attempt:
+        trained.append((plan.settings.training.n_epochs, first, last))
+        return train(self, plan, first, last, n_rounds)
+
+    monkeypatch.setattr(Team, "train", note)
+    model = make(n_epochs=None, n_members=3).fit(*runs)
+    assert trained[-1] == (60, 0, 3)  # all members anew, for all the epochs
+    assert {n_epochs for n_epochs, _, _ in trained[:-1]} == {5}
+    assert model.settings_.training.n_epochs == 60
 
 
 @pytest.mark.parametrize(("gain", "chosen"), [(0.5, "deep"), (0.02, "shallow"), (-0.5, "shallow")])
@@ -195,6 +213,12 @@ def test_waves_of_single_inputs_find_narrow_ridges_among_several_inputs() -> Non
 def test_the_wavy_plan_is_the_deep_one_with_waves_and_no_dropout_of_ours(dropout: float | None, used: float) -> None:
     wavy = fast.wavy_plan([plan("shallow"), plan("deep")], dropout)
     assert (wavy.settings.shape.n_waves, wavy.settings.dropout, wavy.is_deep) == (N_WAVES, used, True)
+
+
+def test_of_many_inputs_each_has_a_wave() -> None:
+    deep = plan("deep")
+    wide = replace(deep, settings=replace(deep.settings, shape=NetworkShape(3 * N_WAVES)))
+    assert fast.wavy_plan([wide], None).settings.shape.n_waves == 3 * N_WAVES
 
 
 @pytest.mark.slow

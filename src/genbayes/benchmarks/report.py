@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from genbayes.benchmarks.designs import is_sequential
 from genbayes.benchmarks.labels import OURS, method_title, metrics_of, problem_title
 from genbayes.benchmarks.learning import leave_out_malformed
 from genbayes.benchmarks.learning_tables import learning_table, other_designs_table
@@ -203,6 +204,10 @@ def _notes(results: Results) -> list[str]:
             f"Computed with genbayes {', '.join(versions)}"
             + (f" on {' or '.join(threads)} thread(s) a fit." if threads else ".")
         )
+    emulation = [record for record in results.records if not is_sequential(record)]
+    if emulation:
+        hours = sum(record.fit_seconds + record.predict_seconds for record in emulation) / 3600
+        notes.append(f"Fitting and scoring took {hours:.1f} hours in all, one job after another; designs not counted.")
     if results.failures:
         notes.append(f"Runs that failed: {len(results.failures)}; they are listed below and count for nobody.")
     return notes

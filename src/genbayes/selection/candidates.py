@@ -80,6 +80,15 @@ def _with_boundary(facts: Facts) -> Callable[[int], Any]:
     return make
 
 
+def _with_waves(facts: Facts) -> Callable[[int], Any]:
+    def make(seed: int) -> Any:
+        from genbayes.surrogate.fast import N_WAVES
+
+        return _iqn(facts, n_layers=3, n_waves=N_WAVES, dropout=0.0)(seed)
+
+    return make
+
+
 def _informed(facts: Facts) -> Callable[[int], Any]:
     def make(seed: int) -> Any:
         from genbayes.surrogate import GPInformedSurrogate
@@ -123,11 +132,7 @@ OFFERS: dict[str, _Offer] = {
     "jump-gp": _Offer("modular jump GP", lambda f: _baseline(f, "ModularJumpGP"), lambda f: f.n_regimes > 1),
     "iqn-shallow": _Offer("quantile network, shallow", lambda f: _iqn(f, n_layers=1), _always),
     "iqn-deep": _Offer("quantile network, deep", lambda f: _iqn(f, n_layers=3), _always),
-    "iqn-wavy": _Offer(
-        "quantile network with waves",
-        lambda f: _iqn(f, n_layers=3, n_waves=64, dropout=0.0),
-        lambda f: f.n >= FEWEST_FOR_WAVES,
-    ),
+    "iqn-wavy": _Offer("quantile network with waves", _with_waves, lambda f: f.n >= FEWEST_FOR_WAVES),
     "het-gp": _Offer(
         "heteroskedastic GP",
         lambda f: _baseline(f, "HeteroskedasticGP"),

@@ -233,7 +233,7 @@ def wavy_plan(plans: Sequence[Plan], dropout: float | None) -> Plan:
     of little noise has to be seen through.
     """
     deep = next(plan for plan in plans if plan.is_deep)
-    shape = replace(deep.settings.shape, n_waves=N_WAVES)
+    shape = replace(deep.settings.shape, n_waves=max(N_WAVES, deep.settings.shape.n_inputs))  # one an input at least
     settings = replace(deep.settings, shape=shape, dropout=dropout or 0.0)
     return replace(deep, name="wavy", settings=settings, input_scale=torch.ones_like(deep.input_scale))
 

@@ -1,5 +1,6 @@
 """The page of results is what the committed records say, and the README repeats it without changing a figure."""
 
+import json
 import re
 from pathlib import Path
 
@@ -62,3 +63,10 @@ def test_the_readme_tells_michalewicz_as_the_page_does(page: str) -> None:
     row = next(cells for name, cells in rows_of(page, "## Summary").items() if name.startswith("Michalewicz"))
     theirs = [float(row[k].partition(",")[0]) for k in (5, 4, 7)]
     assert list(told) == [f"{value:.{len(said) - 2}f}" for value, said in zip(theirs, told, strict=True)]
+
+
+def test_the_page_adds_up_the_hours_of_all_fits_but_those_of_designs(page: str) -> None:
+    records = [json.loads(line) for file in RECORDS.glob("*.jsonl") for line in file.read_text().splitlines()]
+    fits = [record for record in records if record["method"].partition("-")[0] != "al"]
+    hours = sum(record["fit_seconds"] + record["predict_seconds"] for record in fits) / 3600
+    assert f"took {hours:.1f} hours in all" in page

@@ -21,7 +21,7 @@ from genbayes.distribution import PredictiveDistribution
 
 __all__ = ["crps_on_grid", "main"]
 
-SIZES = (9, 19, 99, 999)
+SIZES = (9, 19, 99, 200, 999)
 
 
 def crps_on_grid(law: PredictiveDistribution, y: FloatArray, size: int) -> FloatArray:

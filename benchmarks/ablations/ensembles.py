@@ -46,7 +46,7 @@ ENSEMBLES = Ablation(
         ("phantom", "five"): "worse than one",
     },
     note=(
-        "The first of five starts as the one network does and draws the same levels. The first two are smooth, the "
-        "others jump. The paper gives no numbers for jumps; it says that ensembling hurts there."
+        "The first of five starts as the one network does and draws the same levels. Motorcycle and Friedman are "
+        "smooth, BGP, Phantom and Star jump. The paper gives no numbers for jumps; it says that ensembling hurts there."
     ),
 )

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.ablations.ablation import Ablation, Size
 from genbayes.benchmarks.labels import problem_title
 from genbayes.benchmarks.summary import compare, estimate
-from genbayes.benchmarks.table import NONE, Table, difference_text, estimate_text, to_markdown
+from genbayes.benchmarks.table import NONE, Table, estimate_text, relative_text, to_markdown
 
 __all__ = ["make_table", "make_tables", "put_into"]
 
@@ -41,7 +41,7 @@ def make_table(ablation: Ablation, records: Records, spent: str = "") -> Table:
                 continue
             difference = compare(own, base) if variant != first else None
             told = [cell(scores_of(records, problem, variant, m), m) for m in ("rmse", "coverage", *ablation.columns)]
-            against = NONE if difference is None else difference_text(difference)
+            against = NONE if difference is None else relative_text(difference)
             paper = ablation.paper.get((problem, variant), NONE)
             seconds = cell(scores_of(records, problem, variant, "seconds"), "seconds")
             name = problem_title(problem)

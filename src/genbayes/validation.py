@@ -156,10 +156,13 @@ def suggest(word: Any, known: Iterable[str]) -> str:
     """`; did you mean ...?` when a known word is close, else nothing.
 
     Example:
-        >>> suggest("presure", ["pressure", "mach"])
-        "; did you mean 'pressure'?"
+        >>> suggest("presure", ["pressure", "mach"]), suggest("MACH", ["pressure", "mach"])
+        ("; did you mean 'pressure'?", "; did you mean 'mach'?")
     """
-    near = get_close_matches(str(word), [str(name) for name in known], n=1)
+    names = [str(name) for name in known]
+    by_lower = {name.lower(): name for name in reversed(names)}
+    near = get_close_matches(str(word), names, n=1)
+    near = near or [by_lower[name] for name in get_close_matches(str(word).lower(), by_lower, n=1)]
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

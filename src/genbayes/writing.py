@@ -10,7 +10,7 @@ from pathlib import Path
 
 from genbayes.errors import UnwritableFile
 
-__all__ = ["check_writable", "write_atomically"]
+__all__ = ["check_writable", "make_folder", "write_atomically"]
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -32,6 +32,29 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
         raise UnwritableFile(f"path must be writable, got {str(target)!r}; check its permissions")
     return target
+
+
+def make_folder(path: str | os.PathLike[str], name: str, told: str | None = None) -> Path:
+    """The folder, made with those above it if it is not there.
+
+    Args:
+        path: Where.
+        name: What the user knows it as, for the error.
+        told: The path that the user gave, where that is another one.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     make_folder(Path(folder) / "a" / "b", "figures").name
+        'b'
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        told = str(folder) if told is None else told
+        raise UnwritableFile(f"{name} must be a folder that can be written, got {told!r}; {error.strerror}") from error
+    return folder
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> Path:

@@ -99,7 +99,7 @@ def test_a_table_has_paired_differences_counts_and_the_papers_words(tmp_path: Pa
     table = make_table(ablation, read_records(path))
     first, second = table.rows
     assert first[3] == "–"
-    assert second[3].startswith("win, −49.5")
+    assert second[3].startswith("−49.5")
     assert second[-2:] == ["3", "0.5 | as told"]
     assert table.notes == ["Mind this."]
 

@@ -95,7 +95,9 @@ def test_digits_are_those_of_the_largest_value() -> None:
     assert few_digits(np.array([0.00123456])) == [0.001235]
 
 
-def test_the_exhibit_of_the_lowest_replicate_is_shown() -> None:
-    own = [record("gp", r, {"exhibit": {"kind": str(r)}}) for r in (3, 0, 7)]
+def test_the_exhibit_of_the_lowest_replicate_is_shown(bell: Any) -> None:
+    sound = exhibit_of("bgp2", bell, draw_bgp(2, 0))
+    assert sound is not None
+    own = [record("gp", r, {"exhibit": sound | {"kind": str(r)}}) for r in (3, 0, 7)]
     other = [record("gbc", 0, {}), record("gp", 0, {"exhibit": {}}, problem="bgp3")]
-    assert exhibits_of([*own, *other], "bgp2") == {"gp": {"kind": "0"}}
+    assert exhibits_of([*own, *other], "bgp2") == {"gp": sound | {"kind": "0"}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -16,9 +17,10 @@ from threadpoolctl import threadpool_info
 
 from genbayes import Normal
 from genbayes.benchmarks.job import Job
-from genbayes.benchmarks.measurement import measure, note_failure
+from genbayes.benchmarks.measurement import known_versions, measure, note_failure
 from genbayes.benchmarks.methods import Method
 from genbayes.benchmarks.problems import Split
+from genbayes.benchmarks.record import SOURCE
 from genbayes.benchmarks.registry import load_registry
 from genbayes.benchmarks.scoring import score
 from genbayes.benchmarks.threads import limit_threads
@@ -142,6 +144,12 @@ def test_what_is_known_of_the_data_is_kept() -> None:
     tiny = REGISTRY.problems["tiny"]
     problem = replace(tiny, draw=lambda r, n, m: replace(tiny.draw(r, n, m), note="seeded"))
     assert measure(JOB, replace(REGISTRY, problems={"tiny": problem})).detail["note"] == "seeded"
+
+
+def test_a_record_names_the_state_of_the_code() -> None:
+    record = note_failure(JOB, REGISTRY, "no word")
+    assert re.fullmatch(r"[0-9a-f]{12}", record.versions[SOURCE])
+    assert record.versions == known_versions()
 
 
 def test_a_job_that_left_no_word_can_be_recorded() -> None:

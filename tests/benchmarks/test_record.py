@@ -86,6 +86,16 @@ def test_of_two_records_of_one_job_the_later_counts(tmp_path, newer_is_packed) -
     assert read_records(tmp_path) == [newer]
 
 
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_a_later_failure_does_not_replace_a_success(tmp_path, is_packed) -> None:
+    failure = replace(RECORD, finished="2027-01-01T00:00:00+00:00", scores={}, error="ImportError: no engine")
+    packed, loose = (failure, RECORD) if is_packed else (RECORD, failure)
+    pack_records([packed], tmp_path)
+    write_record(tmp_path, loose)
+    pack_records(merge_results(tmp_path, tmp_path)[0], tmp_path)
+    assert read_records(tmp_path) == [RECORD]
+
+
 def test_sizes_and_protocols_are_records_of_their_own(tmp_path) -> None:
     others = [RECORD, replace(RECORD, n_train=500), replace(RECORD, protocol="quick")]
     for record in others:
@@ -104,7 +114,10 @@ def test_sizes_and_protocols_are_records_of_their_own(tmp_path) -> None:
         (RECORD.to_json().replace('"format": 1', '"format": 2'), "of format 1, got format 2"),
         (RECORD.to_json().replace('"replicate": 3', '"replicate": "3"'), "replicate of a record must be int"),
         (RECORD.to_json().replace('"replicate": 3', '"replicate": true'), "replicate of a record must be int"),
-        (RECORD.to_json().replace('"crps": 1.25', '"crps": "low"'), "scores of a record must be numbers"),
+        (RECORD.to_json().replace('"crps": 1.25', '"crps": "low"'), "scores of a record must be finite numbers"),
+        (RECORD.to_json().replace('"crps": 1.25', '"crps": NaN'), "scores of a record must be finite numbers"),
+        (RECORD.to_json().replace('"fit_seconds": 1.5', '"fit_seconds": NaN'), "fit_seconds of a record must be fin"),
+        (RECORD.to_json().replace('"0.1.0"', "0.1"), "versions of a record must be text"),
         ("\x00\x01", "half-written"),
     ],
 )
@@ -121,6 +134,15 @@ def test_a_half_written_line_leaves_the_others(tmp_path) -> None:
     records, complaints = find_records(tmp_path)
     assert [r.replicate for r in records] == [3]
     assert complaints[0].startswith(f"line 2 of {path} was left out")
+
+
+@pytest.mark.parametrize("make", [lambda path: path.mkdir(), lambda path: path.symlink_to("nowhere")])
+def test_what_cannot_be_read_leaves_the_others(tmp_path, make) -> None:
+    write_record(tmp_path, RECORD)
+    make(tmp_path / "star.jsonl")
+    records, complaints = find_records(tmp_path)
+    assert records == [RECORD]
+    assert [sentence.split(": ")[0] for sentence in complaints] == [f"{tmp_path / 'star.jsonl'} was left out"]
 
 
 def test_other_files_of_the_folder_are_nobodys_business(tmp_path) -> None:
@@ -170,6 +192,25 @@ def test_packing_leaves_other_problems_alone(tmp_path) -> None:
     pack_records(merge_results(source, target)[0], target)
     assert other.stat().st_mtime_ns == before
     assert {r.problem for r in read_records(target)} == {"bgp2", "star"}
+
+
+@pytest.mark.parametrize("is_same_folder", [True, False])
+def test_packing_refuses_to_lose_a_line_that_it_cannot_read(tmp_path, is_same_folder) -> None:
+    target = tmp_path / "target"
+    source = target if is_same_folder else tmp_path / "source"
+    write_record(source, RECORD)
+    (path,) = pack_records([replace(RECORD, replicate=9)], target)
+    before = path.read_text() + RECORD.to_json()[:50]
+    path.write_text(before)
+    with pytest.raises(InvalidInput, match=r"line 2 of .*bgp2.jsonl was left out: .*; packing would lose it, so mend"):
+        merge_results(source, target)
+    assert path.read_text() == before
+
+
+def test_a_folder_that_cannot_be_packed_into_is_told(tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UnwritableFile, match="FOLDER to pack into must be a folder that can be written"):
+        pack_records([RECORD], tmp_path / "file")
 
 
 def test_a_packed_file_has_a_line_a_record_in_order(tmp_path) -> None:

@@ -1,7 +1,9 @@
 """The report: everything from records alone, the paper's numbers beside ours, wins and losses alike."""
 
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from genbayes.benchmarks.exhibits import exhibit_of
+from genbayes.benchmarks.exhibits import exhibit_of, exhibits_of
 from genbayes.benchmarks.lines import count_verdicts, summary_lines
 from genbayes.benchmarks.problems import draw_bgp, split_motorcycle
 from genbayes.benchmarks.record import Record, pack_records
@@ -156,6 +158,58 @@ def test_what_could_not_be_read_is_told(records: list[Record], tmp_path: Path) -
     assert any("torn.jsonl was left out" in note for note in read_report(tmp_path).notes)
 
 
+def test_runs_that_were_drawn_otherwise_are_told(records: list[Record]) -> None:
+    some = [replace(r, detail={"note": "seeded splits"}) if r.problem == "motorcycle" else r for r in records]
+    n = sum(r.problem == "motorcycle" for r in records)
+    assert f"Motorcycle, {n} of its records: seeded splits; they are paired with one another only." in (
+        build_report(some).notes
+    )
+
+
+def test_states_of_the_source_are_counted(records: list[Record]) -> None:
+    some = [replace(r, versions={"genbayes": "9.9", "source": "ab"[i % 2]}) for i, r in enumerate(records)]
+    assert "Computed with genbayes 9.9 (2 states of its source) on 2 thread(s) a fit." in build_report(some).notes
+    some[0] = records[0]
+    told = "Computed with genbayes 9.9 (2 states of its source; 1 records by states that were not noted) on 2 thread(s)"
+    assert f"{told} a fit." in build_report(some).notes
+
+
+def test_boundary_features_that_find_no_boundary_are_not_counted(records: list[Record]) -> None:
+    plain = [r for r in records if (r.problem, r.method) == ("phantom", "gbc")]
+    told = build_report([*records, *(replace(r, method="gbc-aug") for r in plain)])
+    (line,) = [line for line in told.lines if line.contest.problem == "phantom"]
+    assert "gbc-aug" not in {*line.estimates, *line.against_strongest, *line.against_rival}
+    table = next(table for table in told.problems if table.title.startswith("Phantom"))
+    assert table.notes[-1] == "GBC-Aug found one regime only, so it is plain GBC here and not counted."
+
+
+def test_pictures_of_other_units_stand_beside_no_value_of_the_paper() -> None:
+    runs = [record("star_standin", m, r, {"crps": 0.4}, n_train=9181) for m in ("gbc-aug", "gp") for r in range(3)]
+    told = build_report(runs)
+    assert (told.lines[0].paper_rival, told.lines[0].paper_ours) == (None, None)
+    assert not [row for row in told.problems[0].rows if row[0].startswith("paper")]
+
+
+def test_scores_of_zero_make_a_report(tmp_path: Path) -> None:
+    runs = [record("bgp2", m, r, {"crps": 0.0}) for m in ("auto", "gbc", "gp", "boosted") for r in range(3)]
+    assert write_page(build_report(runs), tmp_path / "page.html").is_file()
+
+
+@pytest.mark.parametrize("damage", [{"bands": "none"}, {"median": [1.0]}, {"x": [None]}, {"bands": [[0.5, [], []]]}])
+def test_an_exhibit_that_cannot_be_drawn_is_left_out(damage: dict[str, Any]) -> None:
+    detail = {"exhibit": exhibit("motorcycle")["exhibit"] | damage}
+    runs = [record("motorcycle", m, 0, {"crps": 1.0}, detail=detail) for m in ("gp", "gbc")]
+    assert exhibits_of(runs, "motorcycle") == {}
+    assert next(p for p in build_report(runs).figures if p.name == "figure2-motorcycle").figure is None
+
+
+def test_every_box_of_the_page_can_be_reached_from_its_contents(page: str) -> None:
+    links = re.findall(r'<a href="#([^"]+)">', page)
+    boxes = re.findall(r'<section class="card" id="([^"]+)">', page)
+    assert links == boxes
+    assert len(set(boxes)) == len(boxes)
+
+
 def test_quick_runs_are_called_so_and_not_compared_with_the_paper() -> None:
     quick = [record("bgp2", m, r, {"crps": 1.0}, protocol="quick", n_train=400) for m in ("gbc", "gp") for r in (0, 1)]
     found = build_report(quick)
@@ -277,7 +331,7 @@ def test_a_page_that_cannot_be_written_is_refused(report: Report, tmp_path: Path
 
 def test_figures_do_not_replace_a_file(report: Report, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
-    with pytest.raises(InvalidInput, match="--figures must name a folder, got the file"):
+    with pytest.raises(UnwritableFile, match="--figures must be a folder that can be written, got "):
         save_figures(report, tmp_path / "taken")
 
 

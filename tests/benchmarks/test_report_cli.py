@@ -50,6 +50,7 @@ def test_page_markdown_and_figures_are_written(results: Path, capsys: pytest.Cap
         (["nowhere"], "RESULTS must be a folder with records"),
         (["--protocol", "quick"], "protocol must be one of the records'"),
         (["-o", "no/page.html"], "path must lie in an existing folder"),
+        (["--figures", "benchmarks-results/bgp2.jsonl"], "--figures must be a folder that can be written"),
         (["-o", "same", "--markdown", "same"], "--markdown must differ from --output"),
     ],
 )

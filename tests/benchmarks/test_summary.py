@@ -61,7 +61,9 @@ def test_methods_that_share_no_replicate_are_not_compared() -> None:
     [
         ([-0.10, -0.12, -0.11, -0.09], "win"),
         ([-0.30, 0.20, -0.25, 0.22], "tie"),  # lower, by luck
-        ([0.005, 0.011, -0.004, 0.008], "tie"),  # behind by less than 2% and within two standard errors
+        ([-0.06, -0.02, -0.04], "tie"),  # by 3.5 standard errors, but of three replicates
+        ([-0.06, -0.02, -0.04, -0.04], "win"),
+        ([0.005, 0.011, -0.004, 0.008], "tie"),  # behind by less than 2% and within the interval
         ([0.010, 0.011, 0.009, 0.010], "loss"),  # by 1%, but surely
         ([0.300, -0.200, 0.250, -0.100], "loss"),  # not surely, but by more than 2%
         ([-0.5, -0.5], "tie"),  # two replicates prove nothing
@@ -96,6 +98,14 @@ def test_the_verdict_does_not_depend_on_the_unit(a: dict[int, float], b: dict[in
         assert scaled.relative == pytest.approx(plain.relative)
 
 
+def test_the_margin_is_students() -> None:
+    rng = np.random.default_rng(0)
+    draws = rng.standard_normal((4_000, 3))  # no difference at all: one in forty may be called a win
+    verdicts = [compare(dict(enumerate(1e6 + row)), dict.fromkeys(range(3), 1e6)) for row in draws]
+    share = np.mean([each is not None and each.verdict == "win" for each in verdicts])
+    assert share == pytest.approx(0.025, abs=0.008)
+
+
 # records
 
 
@@ -119,6 +129,22 @@ def test_a_protocol_without_records_is_refused() -> None:
 def test_no_records_are_refused() -> None:
     with pytest.raises(InvalidInput, match="records must not be empty"):
         Results([])
+
+
+def test_replicates_drawn_otherwise_pair_with_one_another_only() -> None:
+    other = {"note": "seeded splits"}
+    results = Results(
+        [
+            *records_of("p", gp=[1.0, 2.0], gbc=[3.0]),
+            record("p", "gbc", 1, 4.0, detail=other),
+            record("p", "boosted", 1, 5.0, detail=other),
+        ]
+    )
+    contest = Contest("p", 100)
+    pairs = {rival: results.compare(contest, "gbc", rival, "crps") for rival in ("gp", "boosted")}
+    assert {name: (pair.n, pair.mean) for name, pair in pairs.items() if pair} == {"gp": (1, 2.0), "boosted": (1, -1.0)}
+    assert results.compare(contest, "gp", "boosted", "crps") is None
+    assert len(results.runs(contest, "gbc")) == 2
 
 
 def test_time_and_memory_are_scores_too() -> None:

@@ -54,6 +54,12 @@ def test_the_list_as_json_has_every_fact(ask) -> None:
     assert {"name": "gp", "family": "baseline", "title": "StationaryGP"} in found["methods"]
 
 
+def test_a_run_has_one_protocol(ask) -> None:
+    answer = ask("bench", "run", "quick", "paper", "jump1d")
+    assert answer.code == 2
+    assert answer.err == "Error: a run must have one protocol, got quick and paper; run one after the other\n"
+
+
 def test_a_run_tells_each_record_and_sums_up(ask, tmp_path) -> None:
     answer = ask(*RUN, "--methods", "bell,jumper")
     assert answer.code == 0

@@ -63,12 +63,44 @@ def kept_exhibit(problem_name: str, model: Any, split: Split) -> dict[str, Any]:
 
 
 def exhibits_of(records: Iterable[Record], problem: str) -> dict[str, Mapping[str, Any]]:
-    """Exhibits of a problem by method, of the lowest replicate that has one."""
+    """Exhibits of a problem by method, of the lowest replicate that has one; what cannot be drawn is left out."""
+    is_sound = _is_surface if problem in SURFACES else _is_bands
     found: dict[str, Mapping[str, Any]] = {}
     for record in sorted(records, key=lambda record: -record.replicate):
-        if record.problem == problem and isinstance(record.detail.get("exhibit"), Mapping):
-            found[record.method] = record.detail["exhibit"]
+        exhibit = record.detail.get("exhibit")
+        if record.problem == problem and isinstance(exhibit, Mapping) and is_sound(exhibit):
+            found[record.method] = exhibit
     return found
+
+
+def _is_bands(exhibit: Mapping[str, Any]) -> bool:
+    """Whether this is what `_bands` makes."""
+    n, n_train = _length(exhibit.get("x")), _length(exhibit.get("x_train"))
+    bands = exhibit.get("bands")
+    if not isinstance(bands, list) or not all(isinstance(band, list) and len(band) == 3 for band in bands):
+        return False
+    return (
+        n > 0
+        and n_train > 0
+        and _length(exhibit.get("median")) == n
+        and _length(exhibit.get("y_train")) == n_train
+        and all(_length([level]) == 1 and _length(lower) == _length(upper) == n for level, lower, upper in bands)
+    )
+
+
+def _is_surface(exhibit: Mapping[str, Any]) -> bool:
+    """Whether this is what `_surface` makes."""
+    columns, n_test = exhibit.get("X_test"), _length(exhibit.get("f_test"))
+    n = _length(exhibit.get("x1")) * _length(exhibit.get("x2"))
+    whole = isinstance(columns, list) and [_length(column) for column in columns] == [n_test] * 2
+    return whole and n_test > 0 and n > 0 and _length(exhibit.get("mean")) == n and _length(exhibit.get("normal")) == 2
+
+
+def _length(values: Any) -> int:
+    """Length of a list of finite numbers; 0 for anything else."""
+    if not isinstance(values, list):
+        return 0
+    return len(values) if all(isinstance(v, (int, float)) and np.isfinite(v) for v in values) else 0
 
 
 def _bands(model: Any, split: Split) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from genbayes.benchmarks.labels import OURS, baselines_among
 from genbayes.benchmarks.overall import comparable_contests
-from genbayes.benchmarks.paper_values import STANDS_FOR, SUMMARY, Published, SummaryRow, published
+from genbayes.benchmarks.paper_values import OTHER_UNITS, STANDS_FOR, SUMMARY, Published, SummaryRow, published
 from genbayes.benchmarks.summary import Contest, Difference, Estimate, Results, Verdict
 
-__all__ = ["Line", "count_verdicts", "paper_value", "summary_lines"]
+__all__ = ["Line", "augments_nothing", "count_verdicts", "paper_value", "summary_lines"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,13 @@ def paper_value(contest: Contest, method: str, metric: str, protocol: str) -> Pu
     return found
 
 
+def augments_nothing(results: Results, contest: Contest) -> bool:
+    """Whether GBC-Aug found one regime only, so that it is GBC: every score that both have is the same."""
+    plain, augmented = (results.scores(contest, method, "crps") for method in ("gbc", "gbc-aug"))
+    both = set(plain) & set(augmented)
+    return bool(both) and all(plain[replicate] == augmented[replicate] for replicate in both)
+
+
 def count_verdicts(lines: Sequence[Line], method: str, against: str = "strongest") -> dict[Verdict, int]:
     """How often a method wins, ties and loses against the strongest baseline, or against the paper's choice.
 
@@ -99,19 +106,22 @@ def _paper_sizes(problem: str) -> set[int]:
 
 def _line(results: Results, contest: Contest, metric: str) -> Line:
     row = _paper_row(contest.problem)
-    found = {method: results.estimate(contest, method, metric) for method in results.methods(contest)}
+    methods = [m for m in results.methods(contest) if not (m == "gbc-aug" and augments_nothing(results, contest))]
+    found = {method: results.estimate(contest, method, metric) for method in methods}
     estimates = {method: value for method, value in found.items() if value is not None}
     strongest = results.strongest(contest, baselines_among(estimates), metric)
     rival = None if row is None or row.rival not in estimates else row.rival
     told = (
-        {} if row is None else {m: paper_value(contest, m, metric, results.protocol) for m in (row.rival, row.method)}
+        {}
+        if row is None or contest.problem in OTHER_UNITS
+        else {m: paper_value(contest, m, metric, results.protocol) for m in (row.rival, row.method)}
     )
     return Line(
         contest=contest,
         metric=metric,
         rival=rival,
-        paper_rival=None if row is None else told[row.rival],
-        paper_ours=None if row is None else told[row.method],
+        paper_rival=told.get(row.rival) if row else None,
+        paper_ours=told.get(row.method) if row else None,
         estimates=estimates,
         strongest=strongest,
         against_strongest=_against(results, contest, metric, strongest),
@@ -122,5 +132,6 @@ def _line(results: Results, contest: Contest, metric: str) -> Line:
 def _against(results: Results, contest: Contest, metric: str, rival: str | None) -> dict[str, Difference]:
     if rival is None:
         return {}
-    found = {method: results.compare(contest, method, rival, metric) for method in OURS}
+    compared = [m for m in OURS if not (m == "gbc-aug" and augments_nothing(results, contest))]
+    found = {method: results.compare(contest, method, rival, metric) for method in compared}
     return {method: difference for method, difference in found.items() if difference is not None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import time
 import traceback
@@ -20,7 +21,7 @@ from genbayes.benchmarks.exhibits import kept_exhibit
 from genbayes.benchmarks.job import Job
 from genbayes.benchmarks.memory import watch_memory
 from genbayes.benchmarks.problems.split import Split
-from genbayes.benchmarks.record import Record, jsonable
+from genbayes.benchmarks.record import SOURCE, Record, jsonable
 from genbayes.benchmarks.registry import Registry
 from genbayes.benchmarks.scoring import score
 from genbayes.benchmarks.threads import limit_threads
@@ -169,10 +170,19 @@ def _frames(error: Exception) -> list[str]:
 @cache
 def known_versions() -> dict[str, str]:
     """Versions of Python and of the packages that records depend on, those that are installed."""
-    known = {"python": platform.python_version()}
+    known = {"python": platform.python_version(), SOURCE: _fingerprint()}
     for name in PACKAGES:
         try:
             known[name] = version(name)
         except PackageNotFoundError:  # an engine that is installed only on request
             continue
     return known
+
+
+def _fingerprint() -> str:
+    """Twelve digits that change with the code of the package: a version has many states while it is being written."""
+    package = Path(__file__).parents[1]
+    found = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        found.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return found.hexdigest()[:12]

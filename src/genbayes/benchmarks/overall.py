@@ -16,6 +16,7 @@ from genbayes.arrays import FloatArray
 from genbayes.benchmarks.summary import Contest, Results
 
 __all__ = [
+    "SMALLEST",
     "STUDIES_OF_SIZE",
     "Ranks",
     "Ratio",

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 __all__ = [
+    "OTHER_UNITS",
     "PAPER",
     "PAPER_NAMES",
     "REFERENCE",
@@ -177,6 +178,7 @@ TABLE_7 = [  # only what no other table has: the crossing of the two on GRACE, r
 PAPER: tuple[Published, ...] = (*TABLE_1, *TABLE_2, *TABLE_3, *TABLE_4, *TABLE_5, *TABLE_6, *TABLE_7)
 
 STANDS_FOR = {"phantom_standin": "phantom", "star_standin": "star", "rocket_hl20": "rocket"}  # other versions
+OTHER_UNITS = ("phantom_standin", "star_standin")  # whose responses span 42 where the paper's span 1
 
 SUMMARY = (
     SummaryRow("bgp2", 1600, "crps", "gp", 1.379, "gbc-paper", 1.224),

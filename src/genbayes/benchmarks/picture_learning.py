@@ -13,7 +13,7 @@ from genbayes.benchmarks.learning import Curves, curves_of, scores_at, shared_si
 from genbayes.benchmarks.paper_values import PAPER
 from genbayes.benchmarks.picture import Picture, share_legend
 from genbayes.benchmarks.picture_growth import paper_curve
-from genbayes.benchmarks.summary import N_ERRORS, Results, estimate
+from genbayes.benchmarks.summary import Results, estimate
 from genbayes.plotting.growth import Curve, plot_growth
 from genbayes.plotting.panels import PAGE, name_panel, new_panels
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_learning", "draw_more_learning"]
 
+N_ERRORS = 2.0  # standard errors drawn to either side
 MORE = ("exp2d_gbc", "rocket_hl20", "satmini", "proxy7")  # design problems that are in no figure of the paper
 PAPERS = ("gbc-al", "dgp-alc")
 MOST_DESIGNS = 6  # looks that the paper's two leave; further designs stand in their table only

@@ -8,7 +8,7 @@ import numpy as np
 
 from genbayes.benchmarks.labels import OURS, baselines_among, in_order, method_title, problem_title
 from genbayes.benchmarks.lines import Line
-from genbayes.benchmarks.overall import Ranks, Ratio, average_ranks, bootstrap_ratio, ratios
+from genbayes.benchmarks.overall import SMALLEST, Ranks, Ratio, average_ranks, bootstrap_ratio, ratios
 from genbayes.benchmarks.picture import Picture, look_of, share_legend
 from genbayes.benchmarks.summary import Results
 from genbayes.plotting.landscape import plot_landscape
@@ -26,8 +26,9 @@ def draw_landscape(lines: Sequence[Line]) -> Picture:
     """Every method on every problem, over the strongest baseline."""
     picture = Picture(
         "landscape",
-        "Every method on every problem",
-        "CRPS over that of the strongest baseline of the problem, which therefore stands at 1: left of it is better. "
+        "Every problem",
+        "CRPS over that of the strongest baseline of the problem, whichever that is, which therefore stands at 1: left "
+        "of it is better. Baselines that apply to some problems only are in the tables below. "
         "Ratios beyond 4 are drawn at the edge. Logarithmic axis.",
         "There is no picture of all problems: no problem has records of a baseline and of a method of ours.",
     )
@@ -81,8 +82,9 @@ def ranks_caption(found: Ranks) -> str:
     return (
         f"Average rank by CRPS over the {len(found.problems)} problems that all of these methods were run on "
         f"({', '.join(problem_title(p) for p in found.problems)}). Lines are half the critical difference of Nemenyi's "
-        f"test ({found.critical:.2f}) to either side: methods whose lines do not overlap differ at 5%. Friedman's test "
-        f"that all are alike: p = {found.p_value:.2g}. Squares are ours."
+        f"test ({found.critical:.2f}) to either side: methods whose lines do not overlap differ at 5%; methods that "
+        f"apply to fewer problems are left out. Friedman's test that all are alike: p = "
+        f"{found.p_value:.2g}. Squares are ours."
     )
 
 
@@ -106,7 +108,6 @@ def _over_strongest(lines: Sequence[Line], method: str) -> dict[str, float]:
         if method in line.against_strongest:
             found[problem_title(line.contest.problem)] = 1 + line.against_strongest[method].relative
         elif method in line.estimates:
-            found[problem_title(line.contest.problem)] = (
-                line.estimates[method].mean / line.estimates[line.strongest].mean
-            )
+            strongest = max(line.estimates[line.strongest].mean, SMALLEST)
+            found[problem_title(line.contest.problem)] = line.estimates[method].mean / strongest
     return found

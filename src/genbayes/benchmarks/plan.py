@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from genbayes.benchmarks.job import Job, in_order
 from genbayes.benchmarks.methods import Method
-from genbayes.benchmarks.protocol import SLOW, Protocol
-from genbayes.benchmarks.registry import Registry
+from genbayes.benchmarks.protocol import PAPER, QUICK, SLOW, Protocol
+from genbayes.benchmarks.registry import Registry, check_known
 from genbayes.errors import InvalidInput
 
 __all__ = ["LeftOut", "Plan", "choose_problems", "make_plan"]
@@ -54,7 +54,8 @@ def choose_problems(registry: Registry, names: Sequence[str]) -> list[str]:
         if name in GROUPS:
             chosen += [p.name for p in registry.problems.values() if name in (p.kind, "all")]
         else:
-            chosen.append(registry.problem(name).name)
+            check_known(name, "problem", [*registry.problems, *GROUPS, PAPER, QUICK])
+            chosen.append(name)
     return list(dict.fromkeys(chosen))
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from genbayes.benchmarks.labels import OURS, in_order, method_title, score_name, standin_of
-from genbayes.benchmarks.lines import paper_value
-from genbayes.benchmarks.paper_values import PAPER, REFERENCE, STANDS_FOR, Published
+from genbayes.benchmarks.lines import augments_nothing, paper_value
+from genbayes.benchmarks.paper_values import OTHER_UNITS, PAPER, REFERENCE, STANDS_FOR, Published
 from genbayes.benchmarks.summary import Contest, Estimate, Results
 from genbayes.benchmarks.table import MARK, NONE, Bold, Table, as_printed, contest_title, estimate_text
+from genbayes.reports.numbers import format_number
 
 __all__ = ["problem_table", "scaling_table"]
+
+NO_REGIMES = "GBC-Aug found one regime only, so it is plain GBC here and not counted."
 
 
 def problem_table(results: Results, contest: Contest, metrics: Sequence[str]) -> Table:
@@ -20,6 +23,8 @@ def problem_table(results: Results, contest: Contest, metrics: Sequence[str]) ->
     head = ("method", *(score_name(metric) for metric in shown), "seconds to fit", "peak MB", "replicates")
     rows = []
     for values, who in ((PAPER, "paper"), (REFERENCE, "reference")):
+        if contest.problem in OTHER_UNITS:
+            continue
         own = [v for v in values if v.problem == name and v.metric in metrics and _is_due(v, contest, results)]
         for method in dict.fromkeys(value.method for value in own):
             rows.append(_published_row([v for v in own if v.method == method], shown, who))
@@ -28,7 +33,9 @@ def problem_table(results: Results, contest: Contest, metrics: Sequence[str]) ->
     inputs = "1 input" if run.n_inputs == 1 else f"{run.n_inputs} inputs"
     title = f"{contest_title(contest)}: {contest.n_train:,} runs of {inputs}, scored on {run.n_test:,}"
     standin = standin_of(contest.problem)
-    return Table(title, head, rows, [f"{MARK} {standin}"] if standin else [])
+    notes = [f"{MARK} {standin}"] if standin else []
+    notes += [NO_REGIMES] if augments_nothing(results, contest) else []
+    return Table(title, head, rows, notes)
 
 
 def scaling_table(results: Results, contests: Sequence[Contest]) -> Table:
@@ -65,11 +72,11 @@ def _method_row(results: Results, contest: Contest, method: str, metrics: Sequen
     cells = [estimate_text(results.estimate(contest, method, metric), metric) for metric in metrics]
     costs = [results.estimate(contest, method, metric) for metric in ("seconds", "memory")]
     name = Bold(method_title(method)) if method in OURS else method_title(method)
-    told = [NONE if cost is None else f"{cost.mean:,.3g}" for cost in costs]
+    told = [NONE if cost is None else format_number(cost.mean, 3) for cost in costs]
     return [name, *cells, *told, str(len(results.runs(contest, method)))]
 
 
 def _pair(seconds: Published | Estimate | None, error: Published | Estimate | None) -> str:
     if seconds is None and error is None:
         return NONE
-    return " / ".join("?" if each is None else f"{each.mean:.3g}" for each in (seconds, error))
+    return " / ".join("?" if each is None else format_number(each.mean, 3) for each in (seconds, error))

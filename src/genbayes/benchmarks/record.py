@@ -16,11 +16,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from genbayes.errors import GenBayesWarning, InvalidInput, UnwritableFile
-from genbayes.writing import write_atomically
+from genbayes.errors import GenBayesWarning, InvalidInput
+from genbayes.writing import make_folder, write_atomically
 
 __all__ = [
     "FORMAT",
+    "SOURCE",
     "Key",
     "OtherFormat",
     "Record",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 FORMAT = 1
+SOURCE = "source"  # in `Record.versions`: a fingerprint of the package's own code
 LOOSE = "records"  # folder of the records that are not packed yet
 LONG_AGO = 3_600.0  # seconds: no file takes that long to write
 
@@ -71,7 +73,7 @@ class Record:
         predict_seconds: Time to predict and score.
         peak_memory_mb: Highest memory of the process during the job, in MB.
         settings: Parameters of the model, and n_threads.
-        versions: Versions of what computed it.
+        versions: Versions of what computed it, and under `SOURCE` a fingerprint of genbayes' own code.
         detail: What the method tells of itself; may be empty.
         error: What went wrong; scores are then empty.
         finished: Time, ISO 8601, UTC.
@@ -137,12 +139,19 @@ def _check_types(given: dict[str, Any]) -> None:
     for name, kind in kinds.items():
         if not isinstance(given[name], kind) or isinstance(given[name], bool):
             raise InvalidInput(f"{name} of a record must be {kind[0].__name__}, got {given[name]!r}")
+        if isinstance(given[name], float) and not math.isfinite(given[name]):  # json reads what JSON may not say
+            raise InvalidInput(f"{name} of a record must be finite, got {given[name]!r}")
+    if not all(isinstance(value, str) for value in given["versions"].values()):
+        raise InvalidInput(f"versions of a record must be text, got {given['versions']!r}")
     if not isinstance(given["error"], str | None):
         raise InvalidInput(f"error of a record must be text or null, got {given['error']!r}")
-    values = given["scores"].values()
-    if not all(value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in values):
-        raise InvalidInput(f"scores of a record must be numbers, got {given['scores']!r}")
+    if not all(value is None or _is_finite(value) for value in given["scores"].values()):
+        raise InvalidInput(f"scores of a record must be finite numbers, got {given['scores']!r}")
     given["scores"] = {name: float(value) for name, value in given["scores"].items() if value is not None}
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def jsonable(value: Any) -> Any:
@@ -186,8 +195,8 @@ def write_record(folder: Path, record: Record) -> Path:
 def read_records(folder: Path) -> list[Record]:
     """All records of a results folder, loose and packed, in the order of their keys.
 
-    Where two have the same key, the one that finished later counts. A half-written or foreign one is left out with a
-    warning of class `UnreadRecord`.
+    Where two have the same key, a success counts before a failure, then the one that finished later. A half-written or
+    foreign one is left out with a warning of class `UnreadRecord`.
 
     Example:
         >>> read_records(Path("no-such-folder"))
@@ -205,12 +214,7 @@ def open_results(folder: Path) -> tuple[list[Record], list[str]]:
     What a killed writer left behind long ago is removed.
     """
     folder = Path(folder)
-    try:
-        (folder / LOOSE).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UnwritableFile(
-            f"results must be a folder that can be written, got {str(folder)!r}; {error.strerror}"
-        ) from error
+    make_folder(folder / LOOSE, "results", str(folder))
     for part in (folder / LOOSE).glob("*/.*.part"):
         with suppress(OSError):
             if time.time() - part.stat().st_mtime > LONG_AGO:
@@ -220,39 +224,61 @@ def open_results(folder: Path) -> tuple[list[Record], list[str]]:
 
 def find_records(folder: Path, *, strict: bool = False) -> tuple[list[Record], list[str]]:
     """The records of a folder and a sentence for each file or line that is none; `strict` refuses other versions."""
-    newest: dict[Key, Record] = {}
+    best: dict[Key, Record] = {}
     complaints = []
-    for place, text in _texts(Path(folder)):
+    for path in _files(Path(folder)):
         try:
-            record = Record.from_json(text)
-        except InvalidInput as error:
-            if strict and isinstance(error, OtherFormat):
-                raise OtherFormat(f"{place}: {error}") from error
-            complaints.append(f"{place} was left out: {error}")
+            text = path.read_text(errors="replace")
+        except OSError as error:
+            complaints.append(f"{path} was left out: {error.strerror}")
             continue
-        if record.key not in newest or newest[record.key].finished <= record.finished:
-            newest[record.key] = record
-    return sorted(newest.values(), key=lambda record: record.key), complaints
+        for place, part in _parts(path, text):
+            try:
+                _keep_better(best, Record.from_json(part))
+            except InvalidInput as error:
+                if strict and isinstance(error, OtherFormat):
+                    raise OtherFormat(f"{place}: {error}") from error
+                complaints.append(f"{place} was left out: {error}")
+    return sorted(best.values(), key=lambda record: record.key), complaints
 
 
-def _texts(folder: Path) -> Iterator[tuple[str, str]]:
+def _files(folder: Path) -> list[Path]:
+    """Packed records first, then loose ones."""
+    return [*sorted(folder.glob("*.jsonl")), *sorted((folder / LOOSE).glob("*/*.json"))]
+
+
+def _parts(path: Path, text: str) -> Iterator[tuple[str, str]]:
     """Each text that should be a record, with the place where it stands."""
-    for path in sorted(folder.glob("*.jsonl")):
-        for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
-            if line.strip():
-                yield f"line {number} of {path}", line
-    for path in sorted((folder / LOOSE).glob("*/*.json")):
-        yield str(path), path.read_text(errors="replace")
+    if path.suffix == ".json":
+        yield str(path), text
+        return
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            yield f"line {number} of {path}", line
+
+
+def _keep_better(best: dict[Key, Record], record: Record) -> None:
+    """Keep the record unless a better one of its key is there: a success before a failure, then the later one."""
+    known = best.get(record.key)
+    if known is None or (known.error is None, known.finished) <= (record.error is None, record.finished):
+        best[record.key] = record
 
 
 def merge_records(records: Sequence[Record], target: Path) -> list[Record]:
-    """These records, and those of the target on the same problems; of two with one key, the later one."""
+    """These records, and those of the target on the same problems; of two with one key, the better or later one.
+
+    A line of the target that is no record of this version would be lost by writing its file anew, so it is refused.
+    """
     problems = {record.problem for record in records}
-    newest = {record.key: record for record in find_records(target, strict=True)[0] if record.problem in problems}
-    for record in records:
-        if record.key not in newest or newest[record.key].finished <= record.finished:
-            newest[record.key] = record
-    return list(newest.values())
+    found, complaints = find_records(target, strict=True)
+    endangered = tuple(str(_packed_path(Path(target), problem)) for problem in problems)
+    for sentence in complaints:
+        if any(f" of {path} was left out" in sentence for path in endangered):
+            raise InvalidInput(f"{sentence}; packing would lose it, so mend that line or move it elsewhere first")
+    best: dict[Key, Record] = {}
+    for record in (*(record for record in found if record.problem in problems), *records):
+        _keep_better(best, record)
+    return list(best.values())
 
 
 def merge_results(source: Path, target: Path) -> tuple[list[Record], list[str]]:
@@ -262,7 +288,7 @@ def merge_results(source: Path, target: Path) -> tuple[list[Record], list[str]]:
     records, complaints = find_records(source, strict=True)
     if not records:
         raise InvalidInput(f"results must hold records, got none in {str(source)!r}; genbayes bench run makes some")
-    return (records if Path(source) == Path(target) else merge_records(records, target)), complaints
+    return merge_records(records, target), complaints
 
 
 def pack_records(records: Iterable[Record], folder: Path) -> list[Path]:
@@ -270,8 +296,12 @@ def pack_records(records: Iterable[Record], folder: Path) -> list[Path]:
     by_problem: dict[str, list[Record]] = {}
     for record in sorted(records, key=lambda record: record.key):
         by_problem.setdefault(record.problem, []).append(record)
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    make_folder(Path(folder), "FOLDER to pack into")
     return [
-        write_atomically(Path(folder) / f"{name}.jsonl", "".join(r.to_json() + "\n" for r in own).encode())
+        write_atomically(_packed_path(Path(folder), name), "".join(r.to_json() + "\n" for r in own).encode())
         for name, own in by_problem.items()
     ]
+
+
+def _packed_path(folder: Path, problem: str) -> Path:
+    return folder / f"{problem}.jsonl"

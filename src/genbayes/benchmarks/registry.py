@@ -22,7 +22,7 @@ from genbayes.benchmarks.protocol import PAPER, QUICK, Protocol
 from genbayes.errors import InvalidInput
 from genbayes.validation import suggest
 
-__all__ = ["Registry", "load_registry"]
+__all__ = ["Registry", "check_known", "load_registry"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Registry:
 
     def problem(self, name: str) -> Problem:
         """The problem of that name."""
-        _check_known(name, "problem", self.problems)
+        check_known(name, "problem", self.problems)
         return self.problems[name]
 
     def method(self, name: str) -> Method:
@@ -51,7 +51,7 @@ class Registry:
                 f"method must be one that is given its runs, got {name!r}, which chooses them; "
                 "python -m benchmarks.design run and pack, in the repository, make its records"
             )
-        _check_known(name, "method", self.methods)
+        check_known(name, "method", self.methods)
         return self.methods[name]
 
     def protocol(self, problem: str, name: str) -> Protocol:
@@ -111,7 +111,8 @@ def _load(path: str) -> ModuleType:
     return module
 
 
-def _check_known(name: str, what: str, known: Iterable[str]) -> None:
+def check_known(name: str, what: str, known: Iterable[str]) -> None:
+    """Refuse a name that is not among the known ones, with the nearest of them."""
     names = list(known)
     if name not in names:
         hint = suggest(name, names) or ";"

@@ -6,6 +6,7 @@ Everything is read from a results folder; torch is not even imported. How it loo
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,18 +23,19 @@ from genbayes.benchmarks.picture_learning import draw_learning, draw_more_learni
 from genbayes.benchmarks.picture_models import draw_jump, draw_motorcycle, draw_surface
 from genbayes.benchmarks.picture_standing import draw_landscape, draw_ranks, draw_ratios
 from genbayes.benchmarks.problem_tables import problem_table, scaling_table
-from genbayes.benchmarks.record import Record, find_records
+from genbayes.benchmarks.record import SOURCE, Record, find_records
 from genbayes.benchmarks.remarks import ABOUT_THE_PAPER, remarks_of
 from genbayes.benchmarks.report_tables import count_table, failure_table, summary_table
-from genbayes.benchmarks.summary import Results
+from genbayes.benchmarks.summary import Results, note_of
 from genbayes.benchmarks.table import Table, to_markdown
 from genbayes.errors import InvalidInput
 from genbayes.plotting.panels import save_picture
 from genbayes.plotting.svg import default_settings
-from genbayes.writing import write_atomically
+from genbayes.writing import make_folder, write_atomically
 
-__all__ = ["Report", "build_report", "read_report", "save_figures", "write_markdown"]
+__all__ = ["ABOUT", "DIFFERENCES", "Report", "build_report", "read_report", "save_figures", "write_markdown"]
 
+DIFFERENCES, ABOUT = "Where our numbers differ from the paper's", "About the paper's numbers"
 QUICK_NOTE = (
     "These are quick runs: two replicates of smaller problems. They show that everything works, not who is better; "
     "the paper's values are shown only where the sizes agree."
@@ -151,18 +153,15 @@ def write_markdown(report: Report, path: str | os.PathLike[str]) -> Path:
     parts = ["# Benchmarks", report.headline, *report.notes]
     parts += [to_markdown(table, level=2) for table in report.overview]
     if report.remarks:
-        parts += ["## Where our numbers differ from the paper's", _bullets(report.remarks)]
-    parts += ["## About the paper's numbers", _bullets(report.about), "## Problem by problem"]
+        parts += [f"## {DIFFERENCES}", _bullets(report.remarks)]
+    parts += [f"## {ABOUT}", _bullets(report.about), "## Problem by problem"]
     parts += [to_markdown(table) for table in report.problems]
     return write_atomically(path, ("\n\n".join(parts) + "\n").encode())
 
 
 def save_figures(report: Report, folder: str | os.PathLike[str]) -> list[Path]:
     """Write every figure as PNG and as SVG into a folder, which is made if it is not there."""
-    place = Path(folder)
-    if place.exists() and not place.is_dir():
-        raise InvalidInput(f"--figures must name a folder, got the file {str(place)!r}")
-    place.mkdir(parents=True, exist_ok=True)
+    place = make_folder(folder, "--figures")
     with default_settings():
         return [
             save_picture(picture.figure, place / f"{picture.name}.{kind}")
@@ -201,9 +200,14 @@ def _notes(results: Results) -> list[str]:
     versions = sorted({record.versions.get("genbayes", "?") for record in results.records if record.versions})
     if versions:
         notes.append(
-            f"Computed with genbayes {', '.join(versions)}"
+            f"Computed with genbayes {', '.join(versions)}{_sources(results)}"
             + (f" on {' or '.join(threads)} thread(s) a fit." if threads else ".")
         )
+    for (problem, note), n in Counter((record.problem, note_of(record)) for record in results.records).items():
+        if note:
+            notes.append(
+                f"{problem_title(problem)}, {n:,} of its records: {note}; they are paired with one another only."
+            )
     emulation = [record for record in results.records if not is_sequential(record)]
     if emulation:
         hours = sum(record.fit_seconds + record.predict_seconds for record in emulation) / 3600
@@ -211,6 +215,15 @@ def _notes(results: Results) -> list[str]:
     if results.failures:
         notes.append(f"Runs that failed: {len(results.failures)}; they are listed below and count for nobody.")
     return notes
+
+
+def _sources(results: Results) -> str:
+    """By how many states of the source code, which change more often than the version."""
+    known = [record.versions[SOURCE] for record in results.records if SOURCE in record.versions]
+    unknown = sum(bool(record.versions) for record in results.records) - len(known)
+    told = [f"{len(set(known)):,} states of its source" if len(set(known)) > 1 else ""]
+    told.append(f"{unknown:,} records by states that were not noted" if unknown and known else "")
+    return f" ({'; '.join(part for part in told if part)})" if any(told) else ""
 
 
 def _bullets(sentences: Sequence[str]) -> str:

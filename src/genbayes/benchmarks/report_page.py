@@ -10,17 +10,30 @@ from pathlib import Path
 from genbayes.benchmarks.labels import OURS, method_title
 from genbayes.benchmarks.lines import count_verdicts
 from genbayes.benchmarks.picture import Picture
-from genbayes.benchmarks.report import Report
+from genbayes.benchmarks.report import ABOUT, DIFFERENCES, Report
 from genbayes.benchmarks.table import Bold, Table
 from genbayes.plotting.svg import default_settings, to_svg
-from genbayes.reports.page import Html, Tile, bullets, card, figure, grid, join, page, paragraph, strong, tiles
+from genbayes.reports.page import (
+    Html,
+    Tile,
+    bullets,
+    card,
+    contents,
+    figure,
+    grid,
+    join,
+    page,
+    paragraph,
+    strong,
+    tiles,
+)
 from genbayes.writing import check_writable, write_atomically
 
 __all__ = ["write_page"]
 
 TITLE = "Benchmarks of genbayes"
 SUBTITLE = (
-    "Every benchmark of Polson and Sokolov, Generative Bayesian Computation (2026), and some that nobody tuned on: the "
+    "Every benchmark of Polson and Sokolov, Generative Bayesian Computation (2026), and some from elsewhere: the "
     "paper's numbers, ours and the strongest baseline's on identical splits, wins and losses alike."
 )
 
@@ -42,16 +55,24 @@ def write_page(report: Report, path: str | os.PathLike[str]) -> Path:
     blocks = [
         paragraph(report.headline, kind="verdict"),
         bullets(report.notes, kind="notes"),
+        contents(_titles(report)),
         tiles(_tiles(report)),
         *(_table(table) for table in report.overview),
         *standing,
-        *_sentences("Where our numbers differ from the paper's", report.remarks),
-        *_sentences("About the paper's numbers", report.about),
+        *_sentences(DIFFERENCES, report.remarks),
+        *_sentences(ABOUT, report.about),
         *figures,
         *(_table(table) for table in report.problems),
     ]
     footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y} from records; nothing was trained for it."
     return write_atomically(path, page(TITLE, SUBTITLE, blocks, footer).encode())
+
+
+def _titles(report: Report) -> list[str]:
+    """What the page holds, in its order."""
+    found = [table.title for table in report.overview] + [picture.title for picture in report.standing]
+    found += [DIFFERENCES] if report.remarks else []
+    return [*found, ABOUT, *(picture.title for picture in report.figures), *(table.title for table in report.problems)]
 
 
 def _tiles(report: Report) -> list[Tile]:

@@ -39,8 +39,8 @@ def summary_table(lines: Sequence[Line]) -> Table:
         "properly.",
         "The strongest baseline is the one of the lowest mean on the same replicates, chosen with hindsight, which "
         f"flatters it. Who wins is said of {method_title('auto')}: its score minus the baseline's, by replicate, "
-        "in percent of the latter ± standard error. A tie is a difference within two standard errors that leaves us "
-        "less than 2% behind.",
+        "in percent of the latter ± standard error. A win is a difference whose 95% interval by Student's t lies below "
+        "zero; a tie is one whose interval holds zero and that leaves us less than 2% behind.",
         *standins,
     )
     return Table("Summary", head, [_summary_row(line) for line in lines], notes)

@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import stdtrit
 
 from genbayes.benchmarks.designs import is_sequential
 from genbayes.benchmarks.record import Record
 from genbayes.errors import InvalidInput
 
-__all__ = ["Contest", "Difference", "Estimate", "Results", "Verdict", "compare", "estimate"]
+__all__ = ["Contest", "Difference", "Estimate", "Results", "Verdict", "compare", "estimate", "note_of"]
 
 Verdict = Literal["win", "tie", "loss"]
 
 MOST_BEHIND = 0.02  # of the rival's mean: what is further behind is no tie, significant or not
-N_ERRORS = 2.0  # standard errors that a difference must exceed to be called one
+LEVEL = 0.95  # of Student's interval that a difference must lie outside of to be called one
+OTHER_DRAWS = 1_000_000  # what is added to the numbers of replicates that were drawn otherwise
 FEWEST_REPLICATES = 3  # fewer say nothing about their own spread, so nobody wins by them
 
 
@@ -90,9 +92,9 @@ def estimate(values: Iterable[float]) -> Estimate:
 def compare(ours: Mapping[int, float], rival: Mapping[int, float]) -> Difference | None:
     """Two methods on the replicates that both have; None if there is none.
 
-    A win is a mean paired difference below zero by more than two standard errors. A tie is one within two standard
-    errors that is also less than 2% of the rival's mean behind. Everything else is a loss, so doubt counts against us;
-    with fewer than three replicates nobody wins.
+    A win is a mean paired difference below zero whose 95% interval, by Student's t, leaves zero out. A tie is one whose
+    interval holds zero and that is less than 2% of the rival's mean behind. Everything else is a loss, so doubt counts
+    against us; with fewer than three replicates nobody wins.
 
     Args:
         ours: Score of the method by replicate, less is better.
@@ -117,7 +119,8 @@ def compare(ours: Mapping[int, float], rival: Mapping[int, float]) -> Difference
 
 def _judge(gap: Estimate, relative: float) -> Verdict:
     enough = gap.se is not None and gap.n >= FEWEST_REPLICATES
-    margin = N_ERRORS * (gap.se or 0.0) if enough else math.inf
+    # of three replicates Student's factor is 4.3, of twenty 2.1: a handful must agree well to prove anything
+    margin = float(stdtrit(gap.n - 1, (1 + LEVEL) / 2)) * (gap.se or 0.0) if enough else math.inf
     if gap.mean < -margin:
         return "win"
     return "tie" if gap.mean <= margin and relative < MOST_BEHIND else "loss"
@@ -126,7 +129,9 @@ def _judge(gap: Estimate, relative: float) -> Verdict:
 class Results:
     """Records of one protocol, looked up by contest, method and metric.
 
-    Sequential designs chose their runs, so they take part in no contest; they are kept apart in `designs`.
+    Sequential designs chose their runs, so they take part in no contest; they are kept apart in `designs`. Records
+    whose runs were drawn otherwise (`detail["note"]` tells how) are replicates of their own, and pair with one another
+    only.
 
     Args:
         records: Records of any protocol.
@@ -144,10 +149,12 @@ class Results:
         self.records = tuple(record for record in own if record.error is None)
         self.failures = tuple(record for record in own if record.error is not None)
         self.designs = tuple(record for record in self.records if is_sequential(record))
+        ways = ["", *sorted({note_of(record) for record in self.records} - {""})]
         self._by_key: dict[tuple[Contest, str], dict[int, Record]] = {}
         for record in (record for record in self.records if not is_sequential(record)):
             key = Contest(record.problem, record.n_train), record.method
-            self._by_key.setdefault(key, {})[record.replicate] = record
+            number = record.replicate + OTHER_DRAWS * ways.index(note_of(record))
+            self._by_key.setdefault(key, {})[number] = record
 
     @property
     def contests(self) -> list[Contest]:
@@ -194,6 +201,12 @@ class Results:
         shared = set.intersection(*(set(scores) for scores in full.values()))
         means = {m: np.mean([s[r] for r in shared] if shared else list(s.values())) for m, s in full.items()}
         return min(sorted(means), key=lambda method: means[method])
+
+
+def note_of(record: Record) -> str:
+    """How the runs of a record were drawn, where that is not the usual way; else nothing."""
+    note = record.detail.get("note")
+    return note if isinstance(note, str) else ""
 
 
 def _score(record: Record, metric: str) -> float | None:

@@ -19,6 +19,7 @@ __all__ = [
     "contest_title",
     "difference_text",
     "estimate_text",
+    "relative_text",
     "to_markdown",
 ]
 
@@ -94,14 +95,24 @@ def as_printed(value: Published | None) -> str:
 
 
 def difference_text(difference: Difference) -> str:
-    """A verdict with its numbers.
+    r"""A verdict with its numbers.
 
     Example:
         >>> difference_text(Difference(-0.03, 0.01, 5, -0.02, 4, "win"))
-        'win, −2.0 ± 0.7%'
+        'win, −2.0\xa0±\xa00.7%'
     """
-    error = "" if difference.relative_se is None else f" ± {100 * difference.relative_se:.1f}"
-    return f"{difference.verdict}, {100 * difference.relative:+.1f}{error}%".replace("-", "−")
+    return f"{difference.verdict}, {relative_text(difference)}"
+
+
+def relative_text(difference: Difference) -> str:
+    r"""A difference in percent of the rival's score, with its standard error.
+
+    Example:
+        >>> relative_text(Difference(-0.03, None, 1, -0.02, 1, "tie"))
+        '−2.0%'
+    """
+    error = "" if difference.relative_se is None else f"\u00a0±\u00a0{100 * difference.relative_se:.1f}"
+    return f"{100 * difference.relative:+.1f}{error}%".replace("-", "−")
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from genbayes.cli.bench_progress import show_run
 from genbayes.cli.bench_report import report
 from genbayes.cli.console import interruptible, print_facts, print_json, print_next, print_table, print_warning
 from genbayes.cli.options import AsJson, parse_names, parse_replicates, shell_word
+from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
     from genbayes.benchmarks.registry import Registry
@@ -128,7 +129,7 @@ def run(
 
     from genbayes.benchmarks.runner import run_benchmark
 
-    protocol = next((word for word in what if word in PROTOCOLS), "paper")
+    protocol = _protocol(what)
     kept = f"records that were finished are kept in {results}; the same command goes on from there"
     with interruptible(kept), show_run(results, quiet) as tell:
         summary = run_benchmark(
@@ -149,6 +150,13 @@ def run(
         print_json(_told(summary, results, protocol))
     elif not quiet:
         _show(summary, results)
+
+
+def _protocol(words: list[str]) -> str:
+    named = list(dict.fromkeys(word for word in words if word in PROTOCOLS))
+    if len(named) > 1:
+        raise InvalidInput(f"a run must have one protocol, got {' and '.join(named)}; run one after the other")
+    return named[0] if named else "paper"
 
 
 def _told(summary: Summary, results: Path, protocol: str) -> dict[str, Any]:

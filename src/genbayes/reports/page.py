@@ -6,6 +6,7 @@ break a page or put code into it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -18,6 +19,7 @@ __all__ = [
     "bullets",
     "card",
     "columns",
+    "contents",
     "figure",
     "grid",
     "join",
@@ -94,8 +96,25 @@ def tiles(items: Iterable[Tile]) -> Html:
 
 
 def card(title: str, *blocks: Html) -> Html:
-    """A titled box."""
-    return join(Html('<section class="card"><h2>'), title, Html("</h2>\n"), *blocks, Html("</section>\n"))
+    """A titled box that `contents` can lead to."""
+    beginning = Html(f'<section class="card" id="{_anchor(title)}"><h2>')
+    return join(beginning, title, Html("</h2>\n"), *blocks, Html("</section>\n"))
+
+
+def contents(titles: Iterable[str]) -> Html:
+    """Links to boxes of the same page, by their titles.
+
+    Example:
+        >>> contents(["BGP, d = 2"]).count('href="#bgp-d-2"')
+        1
+    """
+    links = [join(Html(f'<a href="#{_anchor(title)}">'), title, Html("</a>\n")) for title in titles]
+    return join(Html('<nav class="contents">\n'), *links, Html("</nav>\n"))
+
+
+def _anchor(title: str) -> str:
+    """A title as the name of a place in a page."""
+    return "-".join(re.findall(r"\w+", title.lower()))
 
 
 def figure(title: str, drawings: Sequence[Html], *caption: str) -> Html:

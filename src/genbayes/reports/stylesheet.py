@@ -55,8 +55,11 @@ table { border-collapse: collapse; width: 100%; font-size: 0.92rem; }
 th, td { text-align: left; vertical-align: top; padding: 6px 12px 6px 0; border-bottom: 1px solid var(--rule); }
 tr:last-child > * { border-bottom: 0; }
 th { font-weight: 500; color: var(--muted); width: 34%; }
-.grid th, .grid td { width: auto; white-space: nowrap; overflow-wrap: normal; }
-.grid td:last-child { white-space: normal; color: var(--muted); }
+.grid th, .grid td { width: auto; overflow-wrap: normal; }
+.grid td:last-child { color: var(--muted); }
+.contents { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 0 0 22px; font-size: 0.88rem; }
+.contents a { color: var(--blue); text-decoration: none; }
+.contents a:hover { text-decoration: underline; }
 .card:has(.grid) { overflow-x: auto; }
 footer { color: var(--muted); font-size: 0.82rem; margin-top: 20px; }
 @media (max-width: 640px) {
@@ -68,5 +71,8 @@ footer { color: var(--muted); font-size: 0.82rem; margin-top: 20px; }
   html { font-size: 12px; }
   .panels, .columns { grid-template-columns: repeat(auto-fit, minmax(190px, 1fr)); }
   .card, .tile { break-inside: avoid; padding: 10px 12px; }
+  .card:has(.grid) { overflow: visible; break-inside: auto; }
+  .grid { font-size: 0.72rem; } .grid tr { break-inside: avoid; }
+  .contents { display: none; }
 }
 """.replace("PRINT_COLOURS", f"{variables(PALETTE)} {LIGHT_PAPER}")

@@ -82,7 +82,7 @@ def _picture(name: str) -> tuple[Problem, Protocol]:
         n_inputs=2,
         draw=_cut(draw_standin(name)),
         source="boundary picture of Park's jump-GP code, surfaces drawn by us",
-        standin="pictures in place of the data of Flowers et al. (2026), which are not public",
+        standin="pictures in place of the data of Flowers et al. (2026), which are not public; other units",
         jumps=True,
         needs=f"data/phantom_star/{name}_standin.csv",
     )

@@ -119,6 +119,14 @@ def test_a_backend_that_tells_only_at_the_end_will_do(run) -> None:
         assert run(n_jobs=None).n_made == 3
 
 
+def test_a_cluster_of_dask_does_the_work_unchanged(run) -> None:
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster), parallel_config(backend="dask"):
+        assert run(n_jobs=None).n_made == 3
+        assert run(n_jobs=None).n_made == 0
+
+
 def test_news_say_how_far_the_run_is_and_how_long_it_may_take(run) -> None:
     told: list[News] = []
     run(tell=told.append)

@@ -203,12 +203,12 @@ def _notes(results: Results) -> list[str]:
             f"Computed with genbayes {', '.join(versions)}{_sources(results)}"
             + (f" on {' or '.join(threads)} thread(s) a fit." if threads else ".")
         )
-    for (problem, note), n in Counter((record.problem, note_of(record)) for record in results.records).items():
+    emulation = [record for record in results.records if not is_sequential(record)]
+    for (problem, note), n in Counter((record.problem, note_of(record)) for record in emulation).items():
         if note:
             notes.append(
                 f"{problem_title(problem)}, {n:,} of its records: {note}; they are paired with one another only."
             )
-    emulation = [record for record in results.records if not is_sequential(record)]
     if emulation:
         hours = sum(record.fit_seconds + record.predict_seconds for record in emulation) / 3600
         notes.append(f"Fitting and scoring took {hours:.1f} hours in all, one job after another; designs not counted.")

@@ -11,7 +11,7 @@ from genbayes.benchmarks.labels import OURS, method_title
 from genbayes.benchmarks.lines import count_verdicts
 from genbayes.benchmarks.picture import Picture
 from genbayes.benchmarks.report import ABOUT, DIFFERENCES, Report
-from genbayes.benchmarks.table import Bold, Table
+from genbayes.benchmarks.table import MARK, Bold, Table
 from genbayes.plotting.svg import default_settings, to_svg
 from genbayes.reports.page import (
     Html,
@@ -68,11 +68,12 @@ def write_page(report: Report, path: str | os.PathLike[str]) -> Path:
     return write_atomically(path, page(TITLE, SUBTITLE, blocks, footer).encode())
 
 
-def _titles(report: Report) -> list[str]:
-    """What the page holds, in its order."""
+def _titles(report: Report) -> dict[str, str]:
+    """What the page holds, in its order, with a short name of each."""
     found = [table.title for table in report.overview] + [picture.title for picture in report.standing]
-    found += [DIFFERENCES] if report.remarks else []
-    return [*found, ABOUT, *(picture.title for picture in report.figures), *(table.title for table in report.problems)]
+    found += [*([DIFFERENCES] if report.remarks else []), ABOUT, *(picture.title for picture in report.figures)]
+    tables = {table.title: table.title.partition(":")[0].removesuffix(f" {MARK}") for table in report.problems}
+    return {title: title for title in found} | tables
 
 
 def _tiles(report: Report) -> list[Tile]:

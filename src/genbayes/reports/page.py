@@ -7,7 +7,7 @@ break a page or put code into it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -101,14 +101,14 @@ def card(title: str, *blocks: Html) -> Html:
     return join(beginning, title, Html("</h2>\n"), *blocks, Html("</section>\n"))
 
 
-def contents(titles: Iterable[str]) -> Html:
-    """Links to boxes of the same page, by their titles.
+def contents(titles: Mapping[str, str]) -> Html:
+    """Links to boxes of the same page: their titles, each with what the link says.
 
     Example:
-        >>> contents(["BGP, d = 2"]).count('href="#bgp-d-2"')
+        >>> contents({"BGP, d = 2: 1,600 runs": "BGP"}).count('<a href="#bgp-d-2-1-600-runs">BGP</a>')
         1
     """
-    links = [join(Html(f'<a href="#{_anchor(title)}">'), title, Html("</a>\n")) for title in titles]
+    links = [join(Html(f'<a href="#{_anchor(title)}">'), said, Html("</a>\n")) for title, said in titles.items()]
     return join(Html('<nav class="contents">\n'), *links, Html("</nav>\n"))
 
 

@@ -55,7 +55,8 @@ table { border-collapse: collapse; width: 100%; font-size: 0.92rem; }
 th, td { text-align: left; vertical-align: top; padding: 6px 12px 6px 0; border-bottom: 1px solid var(--rule); }
 tr:last-child > * { border-bottom: 0; }
 th { font-weight: 500; color: var(--muted); width: 34%; }
-.grid th, .grid td { width: auto; overflow-wrap: normal; }
+.grid { font-size: 0.82rem; }
+.grid th, .grid td { width: auto; overflow-wrap: normal; padding-right: 8px; }
 .grid td:last-child { color: var(--muted); }
 .contents { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 0 0 22px; font-size: 0.88rem; }
 .contents a { color: var(--blue); text-decoration: none; }

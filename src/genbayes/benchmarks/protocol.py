@@ -74,7 +74,7 @@ class Protocol:
             n_train=min(self.n_train, QUICK_RUNS),
             more_n_train=(),
             n_test=min(self.n_test, QUICK_RUNS),
-            n_replicates=min(self.n_replicates, QUICK_REPLICATES),
+            n_replicates=QUICK_REPLICATES,
             methods=tuple(name for name in self.methods if name not in SLOW),
             time_limit=QUICK_SECONDS,
             n_epochs=QUICK_EPOCHS,

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 OURS = ("auto", "gbc", "gbc-aug", "gbc-paper")
-ORDER = (*OURS, "gbc-paper-single", "gp", "het-gp", "jump-gp", "boosted", *DESIGNS)
+ORDER = (*OURS, "gbc-paper-single", "gp", "het-gp", "jump-gp", "regime-gp", "boosted", *DESIGNS)
 METHOD_TITLES = {  # short, for columns and legends; the models' own names are long
     "auto": "AutoSurrogate",
     "gbc": "GBC fast",
@@ -35,6 +35,7 @@ METHOD_TITLES = {  # short, for columns and legends; the models' own names are l
     "het-gp": "Heteroskedastic GP",
     "jump-gp": "Modular jump GP",
     "boosted": "Boosted quantiles",
+    "regime-gp": "Regime GP",
     "sparse-gp": "Sparse GP",
     **{name: design.title for name, design in DESIGNS.items()},
 }

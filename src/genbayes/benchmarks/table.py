@@ -112,7 +112,8 @@ def relative_text(difference: Difference) -> str:
         '−2.0%'
     """
     error = "" if difference.relative_se is None else f"\u00a0±\u00a0{100 * difference.relative_se:.1f}"
-    return f"{100 * difference.relative:+.1f}{error}%".replace("-", "−")
+    percent = round(100 * difference.relative, 1) + 0.0  # what rounds to zero has no sign
+    return f"{percent:+.1f}{error}%".replace("-", "−")
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

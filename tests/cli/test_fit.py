@@ -117,7 +117,7 @@ def test_a_bad_path_is_said_before_any_training(ask, bell, runs, words, sentence
         ),
         (
             ["runs.csv", "--target", "y", "--inputs", "X"],
-            "inputs must be columns of the table, got 'X'; the columns are 'x', 'gas', 'y'",
+            "inputs must be columns of the table, got 'X'; did you mean 'x'?",
         ),
         (
             ["runs.csv", "--target", "y", "--bounds", "1"],

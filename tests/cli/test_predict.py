@@ -84,7 +84,7 @@ def test_bad_options_are_one_sentence(ask, bell, new, words, sentence) -> None:
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ("X\n1\n", "inputs must be columns of the table, got 'x'; the columns are 'X'"),
+        ("X\n1\n", "inputs must be columns of the table, got 'x'; did you mean 'X'?"),
         (
             "x\n1\nNA\n",
             "inputs must not be missing, got no value in column 'x', 1 of 2 rows (line 3); drop or repair them",

@@ -6,7 +6,7 @@ responses as the paper does, and on noisy ones, which is what a forecast is for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from genbayes.benchmarks.labels import OURS, baselines_among
@@ -106,8 +106,8 @@ def _paper_sizes(problem: str) -> set[int]:
 
 def _line(results: Results, contest: Contest, metric: str) -> Line:
     row = _paper_row(contest.problem)
-    methods = [m for m in results.methods(contest) if not (m == "gbc-aug" and augments_nothing(results, contest))]
-    found = {method: results.estimate(contest, method, metric) for method in methods}
+    idle = "gbc-aug" if augments_nothing(results, contest) else None
+    found = {m: results.estimate(contest, m, metric) for m in results.methods(contest) if m != idle}
     estimates = {method: value for method, value in found.items() if value is not None}
     strongest = results.strongest(contest, baselines_among(estimates), metric)
     rival = None if row is None or row.rival not in estimates else row.rival
@@ -124,14 +124,16 @@ def _line(results: Results, contest: Contest, metric: str) -> Line:
         paper_ours=told.get(row.method) if row else None,
         estimates=estimates,
         strongest=strongest,
-        against_strongest=_against(results, contest, metric, strongest),
-        against_rival=_against(results, contest, metric, rival),
+        against_strongest=_against(results, contest, metric, strongest, estimates),
+        against_rival=_against(results, contest, metric, rival, estimates),
     )
 
 
-def _against(results: Results, contest: Contest, metric: str, rival: str | None) -> dict[str, Difference]:
+def _against(
+    results: Results, contest: Contest, metric: str, rival: str | None, among: Collection[str]
+) -> dict[str, Difference]:
+    """Those of our methods that are among some, each against the rival."""
     if rival is None:
         return {}
-    compared = [m for m in OURS if not (m == "gbc-aug" and augments_nothing(results, contest))]
-    found = {method: results.compare(contest, method, rival, metric) for method in compared}
+    found = {method: results.compare(contest, method, rival, metric) for method in OURS if method in among}
     return {method: difference for method, difference in found.items() if difference is not None}

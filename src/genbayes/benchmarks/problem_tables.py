@@ -22,9 +22,8 @@ def problem_table(results: Results, contest: Contest, metrics: Sequence[str]) ->
     name = STANDS_FOR.get(contest.problem, contest.problem)
     head = ("method", *(score_name(metric) for metric in shown), "seconds to fit", "peak MB", "replicates")
     rows = []
-    for values, who in ((PAPER, "paper"), (REFERENCE, "reference")):
-        if contest.problem in OTHER_UNITS:
-            continue
+    told = () if contest.problem in OTHER_UNITS else ((PAPER, "paper"), (REFERENCE, "reference"))
+    for values, who in told:
         own = [v for v in values if v.problem == name and v.metric in metrics and _is_due(v, contest, results)]
         for method in dict.fromkeys(value.method for value in own):
             rows.append(_published_row([v for v in own if v.method == method], shown, who))

@@ -227,19 +227,28 @@ def find_records(folder: Path, *, strict: bool = False) -> tuple[list[Record], l
     best: dict[Key, Record] = {}
     complaints = []
     for path in _files(Path(folder)):
-        try:
-            text = path.read_text(errors="replace")
-        except OSError as error:
-            complaints.append(f"{path} was left out: {error.strerror}")
-            continue
-        for place, part in _parts(path, text):
-            try:
-                _keep_better(best, Record.from_json(part))
-            except InvalidInput as error:
-                if strict and isinstance(error, OtherFormat):
-                    raise OtherFormat(f"{place}: {error}") from error
-                complaints.append(f"{place} was left out: {error}")
+        found, faults = _read(path, strict)
+        complaints += faults
+        for record in found:
+            _keep_better(best, record)
     return sorted(best.values(), key=lambda record: record.key), complaints
+
+
+def _read(path: Path, strict: bool) -> tuple[list[Record], list[str]]:
+    """The records of one file, loose or packed, and a sentence for each part that is none."""
+    try:
+        text = path.read_text(errors="replace")
+    except OSError as error:
+        return [], [f"{path} was left out: {error.strerror}"]
+    records, complaints = [], []
+    for place, part in _parts(path, text):
+        try:
+            records.append(Record.from_json(part))
+        except InvalidInput as error:
+            if strict and isinstance(error, OtherFormat):
+                raise OtherFormat(f"{place}: {error}") from error
+            complaints.append(f"{place} was left out: {error}")
+    return records, complaints
 
 
 def _files(folder: Path) -> list[Path]:
@@ -270,14 +279,14 @@ def merge_records(records: Sequence[Record], target: Path) -> list[Record]:
     A line of the target that is no record of this version would be lost by writing its file anew, so it is refused.
     """
     problems = {record.problem for record in records}
-    found, complaints = find_records(target, strict=True)
-    endangered = tuple(str(_packed_path(Path(target), problem)) for problem in problems)
-    for sentence in complaints:
-        if any(f" of {path} was left out" in sentence for path in endangered):
-            raise InvalidInput(f"{sentence}; packing would lose it, so mend that line or move it elsewhere first")
+    for path in (_packed_path(Path(target), problem) for problem in sorted(problems)):
+        complaints = _read(path, strict=True)[1] if path.exists() else []
+        if complaints:
+            raise InvalidInput(f"{complaints[0]}; packing would lose it, so mend that line or move it elsewhere first")
     best: dict[Key, Record] = {}
-    for record in (*(record for record in found if record.problem in problems), *records):
-        _keep_better(best, record)
+    for record in (*find_records(target, strict=True)[0], *records):
+        if record.problem in problems:
+            _keep_better(best, record)
     return list(best.values())
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.benchmarks.problems.split import Split
-from genbayes.benchmarks.record import Record
+from genbayes.benchmarks.record import Record, is_finite_number
 
 __all__ = ["BANDS", "SURFACES", "exhibit_of", "exhibits_of", "kept_exhibit"]
 
@@ -98,9 +98,7 @@ def _is_surface(exhibit: Mapping[str, Any]) -> bool:
 
 def _length(values: Any) -> int:
     """Length of a list of finite numbers; 0 for anything else."""
-    if not isinstance(values, list):
-        return 0
-    return len(values) if all(isinstance(v, (int, float)) and np.isfinite(v) for v in values) else 0
+    return len(values) if isinstance(values, list) and all(is_finite_number(value) for value in values) else 0
 
 
 def _bands(model: Any, split: Split) -> dict[str, Any]:

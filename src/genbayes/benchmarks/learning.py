@@ -6,15 +6,13 @@ random runs of one replicate begin with the same runs and are scored on the same
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from genbayes.benchmarks.designs import is_sequential
-from genbayes.benchmarks.record import Record
+from genbayes.benchmarks.record import Record, is_finite_number
 
 __all__ = [
     "Curves",
@@ -72,19 +70,15 @@ def curve_fault(record: Record) -> str | None:
         return f"curve must be over runs: 'n' must be a list of positive whole numbers, got {_shown(curve['n'])}"
     n_sizes = len(curve["n"])
     for name, scores in curve.items():
-        if not isinstance(scores, list) or not all(score is None or _is_finite(score) for score in scores):
+        if not isinstance(scores, list) or not all(score is None or is_finite_number(score) for score in scores):
             return f"curve must be of scores: {name!r} must be a list of finite numbers, got {_shown(scores)}"
         if len(scores) != n_sizes:
             return f"curve must have as many values of {name!r} as numbers of runs, got {len(scores)} and {n_sizes}"
     return None
 
 
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _is_count(value: Any) -> bool:
-    return _is_finite(value) and value >= 1 and value == int(value)
+    return is_finite_number(value) and value >= 1 and value == int(value)
 
 
 def _shown(value: Any) -> str:

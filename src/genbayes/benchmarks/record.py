@@ -27,6 +27,7 @@ __all__ = [
     "Record",
     "UnreadRecord",
     "find_records",
+    "is_finite_number",
     "jsonable",
     "merge_records",
     "merge_results",
@@ -145,12 +146,18 @@ def _check_types(given: dict[str, Any]) -> None:
         raise InvalidInput(f"versions of a record must be text, got {given['versions']!r}")
     if not isinstance(given["error"], str | None):
         raise InvalidInput(f"error of a record must be text or null, got {given['error']!r}")
-    if not all(value is None or _is_finite(value) for value in given["scores"].values()):
+    if not all(value is None or is_finite_number(value) for value in given["scores"].values()):
         raise InvalidInput(f"scores of a record must be finite numbers, got {given['scores']!r}")
     given["scores"] = {name: float(value) for name, value in given["scores"].items() if value is not None}
 
 
-def _is_finite(value: Any) -> bool:
+def is_finite_number(value: Any) -> bool:
+    """Whether a value of JSON is a finite number.
+
+    Example:
+        >>> [is_finite_number(value) for value in (1, 0.5, True, float("nan"), "1", None)]
+        [True, True, False, False, False, False]
+    """
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 

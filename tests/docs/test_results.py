@@ -70,3 +70,25 @@ def test_the_page_adds_up_the_hours_of_all_fits_but_those_of_designs(page: str) 
     fits = [record for record in records if record["method"].partition("-")[0] != "al"]
     hours = sum(record["fit_seconds"] + record["predict_seconds"] for record in fits) / 3600
     assert f"took {hours:.1f} hours in all" in page
+
+
+def test_the_readme_tells_what_chosen_runs_are_worth_as_the_page_does(page: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
+    said = re.search(
+        r"100 are worth (\d+) on the 2D exponential, 300 are worth (\d+) on .*?, but 200 only (\d+) on", readme
+    )
+    assert said is not None
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    worth = {(cells[0], cells[1]): cells[8] for cells in rows if len(cells) == 13}
+    problems = ("2D exponential (GBC)", "100"), ("Rocket †", "300"), ("Satellite GRACE", "200")
+    assert list(said.groups()) == [worth[problem] for problem in problems]
+
+
+def test_the_readme_tells_the_limits_as_the_page_does(page: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
+    said = re.search(r"its RMSE to the truth is ([\d.]+), the network's ([\d.]+)", readme)
+    assert said is not None
+    table = rows_of(page, "### Friedman:")
+    place = table["method"].index("RMSE to the truth")
+    told = [float(table[name][place].partition("\u00a0")[0]) for name in ("Stationary GP", "GBC fast")]
+    assert [float(each) for each in said.groups()] == [round(value, 2) for value in told]

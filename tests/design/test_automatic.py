@@ -4,6 +4,7 @@ import pytest
 from genbayes.arrays import FloatArray
 from genbayes.design import automatic
 from genbayes.design.automatic import AutoModel
+from genbayes.design.ensembles.priors import RandomizedPriors
 from genbayes.design.process import DesignGP
 
 
@@ -39,6 +40,24 @@ def test_where_the_gp_is_wanting_the_ensemble_races_from_the_second_update_on(mo
     model.update(X, jump(X), rng)
     assert set(model.scores_) == {"gp", "ensemble"}
     assert model.chosen_ is model.gp_  # five steps teach a network nothing
+
+
+@pytest.mark.parametrize(("standard_errors", "chosen"), [(-2.0, "gp"), (0.8, "gp"), (1.2, "ensemble")])
+def test_the_ensemble_is_chosen_where_the_gp_is_clearly_behind_not_merely_behind(
+    standard_errors: float, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The GP is behind on 60 unseen runs, by this many standard errors of the mean paired difference."""
+    monkeypatch.setattr(automatic, "N_STEPS_FIRST", 1)
+    deviation = np.random.default_rng(1).standard_normal(60)
+    deviation = (deviation - deviation.mean()) / deviation.std(ddof=1)
+    behind = deviation + standard_errors / np.sqrt(60)
+    monkeypatch.setattr(DesignGP, "score_unseen", lambda self: np.append(5.0 + behind, np.nan))
+    monkeypatch.setattr(RandomizedPriors, "score_unseen", lambda self: np.append(np.full(60, 5.0), 1.0))
+    X, rng = np.random.default_rng(0).uniform(size=(61, 2)), np.random.default_rng(0)
+    model = AutoModel().fit(X[:60], jump(X[:60]), rng).update(X, jump(X), rng).update(X, jump(X), rng)
+    assert set(model.scores_) == {"gp", "ensemble"}
+    assert (model.chosen_ is model.ensemble_) == (chosen == "ensemble")
+    assert (model.chosen_ is model.gp_) == (chosen == "gp")
 
 
 def test_an_ensemble_that_is_behind_rests_after_its_instalments(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,6 +181,25 @@ def test_where_luck_decides_who_is_best_candidates_are_joined() -> None:
     assert (stack.weights > 0.2).all()
 
 
+@pytest.mark.parametrize(("bias", "errors_ahead", "kind"), [(0.0, (0.2, 0.4), "average"), (0.5, (1.2, 1.6), "single")])
+def test_the_best_alone_must_be_ahead_by_a_standard_error_of_the_paired_difference(
+    bias: float, errors_ahead: tuple[float, float], kind: str
+) -> None:
+    """Both candidates keep a weight, so that nothing but the rule decides; the one with more bias is further behind."""
+    rng = np.random.default_rng(5)
+    y = rng.standard_normal(60)
+    Q = bells(y, (0.0, 1.0), (bias, 1.0)) + 0.4 * rng.standard_normal((2, 60, 1))
+    fold, joined = np.arange(60) % 5, np.empty(60)
+    for held_out in (fold == each for each in range(5)):
+        w = _Average(Q, y).fit(np.where(held_out, 0.0, 1.0))
+        joined[held_out] = by_hand(_Average, w, Q, y)[held_out]
+    lost = joined - crps_of_table(Q[0], y)
+    low, high = errors_ahead
+    assert low < lost.mean() / (lost.std() / np.sqrt(60)) < high
+    assert (_Average(Q, y).fit(np.ones(60)) > 0).all()
+    assert choose_stack(Q, y, np.ones(60), fold).kind == kind
+
+
 def test_a_single_candidate_is_the_stack() -> None:
     Q, y = draw_tables(20, 3, 1)
     stack = choose_stack(Q, y, np.ones(20), np.arange(20) % 2)

@@ -11,6 +11,7 @@ LAYER = {
     "validation": 2, "seeding": 2, "categories": 2, "scaling": 2, "writing": 2, "deadline": 2,
     "metrics": 2, "plotting": 2,
     "persistence": 3, "data": 3, "training": 3, "distribution": 3, "gp": 3,
+    "models": 3.5,
     "features": 4, "network": 4, "tabular": 4,
     "surrogate": 5, "baselines": 5,
     "calibration": 6, "optimise": 6,

@@ -1,0 +1,144 @@
+"""What only some models can do, declared by protocols: code that needs an ability asks for it by `isinstance`.
+
+A model of anybody's has an ability by having its methods; no base class is needed. Inputs X have shape (n, d), in the
+form that the model takes; answers are in the units of y. `gives_mean` is the one question that an instance decides: a
+network of one member has the method but nothing to say.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genbayes.arrays import FloatArray
+from genbayes.distribution import PredictiveDistribution
+
+__all__ = [
+    "ConditionsOnRuns",
+    "DrawsPaths",
+    "Fits",
+    "GivesMean",
+    "HasMembers",
+    "HasSummary",
+    "Of",
+    "Predicts",
+    "PredictsFailure",
+    "ReducesVariance",
+    "SplitsRegimes",
+    "gives_mean",
+]
+
+Of = Literal["run", "mean"]  # the distribution of a new run, or of what is known of E[y | x]
+
+
+@runtime_checkable
+class Predicts(Protocol):
+    """The least that a fitted model offers: one distribution for each row."""
+
+    def predict_distribution(self, X: ArrayLike, /) -> PredictiveDistribution:
+        """The distribution of a new run at each row of X."""
+
+
+@runtime_checkable
+class Fits(Predicts, Protocol):
+    """A model that can be fitted: ours, or anybody's that follows scikit-learn."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike, /) -> Any:
+        """Learn from runs; the fitted model is returned, which is the model itself."""
+
+
+@runtime_checkable
+class GivesMean(Protocol):
+    """Knows what it does not know of E[y | x], apart from the noise of a run.
+
+    Attributes:
+        knows_mean: Whether this one, as it was fitted, can say so; ask by `gives_mean`.
+    """
+
+    @property
+    def knows_mean(self) -> bool:
+        """Whether `of="mean"` is answered."""
+
+    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
+        """As in `Predicts`; with of="mean" the distribution of E[y | x], epistemic only."""
+
+
+def gives_mean(model: object) -> TypeGuard[GivesMean]:
+    """Whether a model can be asked for `predict_distribution(X, of="mean")`.
+
+    Example:
+        >>> class Forest:
+        ...     knows_mean = False
+        ...
+        ...     def predict_distribution(self, X, of="run"): ...
+        >>> isinstance(Forest(), GivesMean), gives_mean(Forest())
+        (True, False)
+    """
+    return isinstance(model, GivesMean) and bool(model.knows_mean)
+
+
+@runtime_checkable
+class HasMembers(Protocol):
+    """An ensemble whose members can be asked one by one."""
+
+    def predict_members(self, X: ArrayLike, /) -> FloatArray:
+        """Each member's median, shape (K, n); K = 1 where there is no more than one."""
+
+
+@runtime_checkable
+class ReducesVariance(Protocol):
+    """Knows how inputs hang together, so that a run here says something of there."""
+
+    def variance_reduction(self, X: ArrayLike, reference: ArrayLike, /) -> FloatArray:
+        """How much a run at each row of X lowers the mean variance over reference inputs, (r, d) -> (n,)."""
+
+
+@runtime_checkable
+class DrawsPaths(Protocol):
+    """Can draw a whole function that it holds possible."""
+
+    def draw_path(self, X: ArrayLike, rng: np.random.Generator, /) -> FloatArray:
+        """One function at all rows jointly, shape (n,)."""
+
+
+@runtime_checkable
+class ConditionsOnRuns(Protocol):
+    """Can take runs that are still out for done."""
+
+    def imagine(self, X: ArrayLike, /) -> Self:
+        """A copy that takes runs at X for done, with the responses it expects of them."""
+
+
+@runtime_checkable
+class PredictsFailure(Protocol):
+    """Knows where runs fail."""
+
+    def predict_failure_probability(self, X: ArrayLike, /) -> FloatArray:
+        """Probability that a run at each row fails, shape (n,)."""
+
+
+@runtime_checkable
+class HasSummary(Protocol):
+    """Can say what was fitted and how."""
+
+    def summary(self) -> dict[str, str]:
+        """Lines for reports."""
+
+
+@runtime_checkable
+class SplitsRegimes(Protocol):
+    """A fitted feature map that splits runs into regimes, under each of which a model is asked in turn."""
+
+    def conditioned(self, Z: FloatArray, /) -> FloatArray:
+        """What a model should learn from, given the features of the runs just fitted, (n, p) -> (n, p)."""
+
+    def alternatives(self, Z: FloatArray, /) -> tuple[FloatArray, list[FloatArray]]:
+        """Probability of each regime, (n, k), and the features under each, k of (n, p)."""
+
+    def standardised(self, y: FloatArray, /) -> FloatArray:
+        """Responses of the runs just fitted, free of each regime's location and scale, (n,) -> (n,)."""
+
+    def levels(self) -> tuple[FloatArray, FloatArray]:
+        """Location and scale of each regime, (k,) each: what `standardised` takes out."""

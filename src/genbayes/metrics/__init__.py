@@ -7,6 +7,7 @@ from genbayes.metrics.bands import count_band, share_band, share_p_value
 from genbayes.metrics.crps import crps, crps_normal
 from genbayes.metrics.energy import energy_score
 from genbayes.metrics.interval import coverage, interval_score, interval_width
+from genbayes.metrics.paired import is_clearly_better, mean_and_error, paired_difference
 from genbayes.metrics.pinball import pinball
 from genbayes.metrics.pit import count_bins, pit, pit_shares
 from genbayes.metrics.point import rmse, rmspe
@@ -20,6 +21,9 @@ __all__ = [
     "energy_score",
     "interval_score",
     "interval_width",
+    "is_clearly_better",
+    "mean_and_error",
+    "paired_difference",
     "pinball",
     "pit",
     "pit_shares",

@@ -6,10 +6,10 @@ READY  := $(VENV)/.ready
 
 .PHONY: demo test test-slow check format bench-speed clean
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml benchmarks/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,baselines,design,postgres]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,baselines,design,postgres]' -e './benchmarks[rivals]'
 	touch $(READY)
 
 demo: $(READY)  ## fit the bundled motorcycle data and write a report
@@ -31,7 +31,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 bench-speed: $(READY)  ## the speed and accuracy targets, measured; about an hour on two cores
-	$(BIN)/python -m benchmarks.speed --plot bench-speed.png
+	$(BIN)/python -m genbayes_bench.studies.speed --plot bench-speed.png
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo-report.html

@@ -20,7 +20,7 @@ import genbayes
 __all__ = ["build"]
 
 PAGE = Path(__file__).with_name("api.md")
-NO_API = {"benchmarks", "cli", "gp", "optimise", "tabular"}  # the first two have pages of their own; models and
+NO_API = {"cli", "gp", "optimise", "tabular"}  # the first has a page of its own; models and
 # campaigns stand on the others
 
 
@@ -59,15 +59,12 @@ SECTIONS = [
             "DeepGP": "baselines/deep-gp.md",
             "HeteroskedasticGP": "baselines/heteroskedastic-gp.md",
             "ModularJumpGP": "baselines/modular-jump-gp.md",
-            "NaturalGradientBoosting": "baselines/natural-gradient-boosting.md",
-            "QuantileForest": "baselines/quantile-forest.md",
             "RegimeGP": "baselines/regime-gp.md",
             "SparseGP": "baselines/sparse-gp.md",
             "StationaryGP": "baselines/stationary-gp.md",
         },
         like=genbayes.QuantileSurrogate,
     ),
-    Section("baselines.r", "The original R packages, to check ours against.", "baselines/r-bridge.md", {}),
     Section(
         "distribution",
         "What models return.",

@@ -19,7 +19,6 @@ LAYER = {
     "design": 8,
     "analysis": 9, "loading": 9,
     "reports": 10,
-    "benchmarks": 11,
     "cli": 12,
 }  # fmt: skip
 # Single files of one layer may use each other where the order below is kept: the door before those who pass through.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from genbayes.errors import UnreadableFile
@@ -11,6 +12,7 @@ from genbayes.persistence import Composite, State, read_state
 
 __all__ = ["load"]
 
+HOW_TO_GET_RIVALS = "pip install -e benchmarks"  # models that exist only to be compared with
 # Class named in a manifest -> module that holds it. A name that is not here is refused, whatever the file says.
 KNOWN = {
     "AutoSurrogate": "genbayes.selection.auto",
@@ -20,8 +22,8 @@ KNOWN = {
     "GPInformedSurrogate": "genbayes.surrogate.informed",
     "HeteroskedasticGP": "genbayes.baselines.heteroskedastic",
     "ModularJumpGP": "genbayes.baselines.jump",
-    "NaturalGradientBoosting": "genbayes.baselines.natural",
-    "QuantileForest": "genbayes.baselines.forest",
+    "NaturalGradientBoosting": "genbayes_bench.rivals.natural",
+    "QuantileForest": "genbayes_bench.rivals.forest",
     "QuantileSurrogate": "genbayes.surrogate.estimator",
     "RegimeGP": "genbayes.baselines.regime",
     "SparseGP": "genbayes.baselines.sparse",
@@ -56,6 +58,11 @@ def _restore(state: State) -> Any:
         raise UnreadableFile(
             f"the model file must hold a class this version knows ({', '.join(KNOWN)}), got {state.kind!r}; "
             "load it with the version of genbayes that wrote it"
+        )
+    package = KNOWN[state.kind].partition(".")[0]
+    if find_spec(package) is None:
+        raise UnreadableFile(
+            f"{package} must be installed to load a {state.kind}, got none; in a clone of genbayes: {HOW_TO_GET_RIVALS}"
         )
     model_class = getattr(import_module(KNOWN[state.kind]), state.kind)
     try:

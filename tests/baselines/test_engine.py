@@ -1,6 +1,7 @@
 """Engines are imported only by those who fit with them, and missed politely."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -8,8 +9,9 @@ import numpy as np
 import pytest
 
 from genbayes import GenBayesError, load
-from genbayes.baselines import BoostedQuantiles, NaturalGradientBoosting, QuantileForest, engine
+from genbayes.baselines import BoostedQuantiles, engine
 from genbayes.errors import MissingExtra
+from genbayes_bench.rivals import NaturalGradientBoosting, QuantileForest
 
 SMALL = {
     "lightgbm": BoostedQuantiles(n_trees=5, n_leaves=4, random_state=0),
@@ -18,8 +20,9 @@ SMALL = {
 }
 PROBE = """
 import json, sys
-import genbayes.baselines
-names = [getattr(genbayes.baselines, name).__name__ for name in dir(genbayes.baselines)]
+from genbayes import baselines
+from genbayes_bench import rivals
+names = [getattr(module, name).__name__ for module in (baselines, rivals) for name in dir(module)]
 print(json.dumps([names, [name for name in ("lightgbm", "quantile_forest", "ngboost") if name in sys.modules]]))
 """
 
@@ -42,10 +45,9 @@ def runs():
 @pytest.mark.parametrize("library", SMALL)
 def test_a_missing_engine_is_named_with_its_remedy(library: str, runs, without_engines) -> None:
     model = SMALL[library]
-    sentence = (
-        f"{library} must be installed for {type(model).__name__}, got none; pip install 'genbayes\\[baselines\\]'"
-    )
-    with pytest.raises(MissingExtra, match=sentence):
+    package = "genbayes[baselines]" if library == "lightgbm" else "genbayes-bench[rivals]"
+    sentence = f"{library} must be installed for {type(model).__name__}, got none; pip install '{package}'"
+    with pytest.raises(MissingExtra, match=re.escape(sentence)):
         model.fit(*runs)
 
 
@@ -61,7 +63,7 @@ def test_an_engine_that_does_not_load_is_told_from_one_that_is_absent(monkeypatc
 
     monkeypatch.setattr(engine, "import_module", fail)
     with pytest.raises(MissingExtra, match=r"got one that does not load \(libgomp is missing\)"):
-        engine.load_engine("lightgbm", "baselines", "BoostedQuantiles")
+        engine.load_engine("lightgbm", "genbayes[baselines]", "BoostedQuantiles")
 
 
 @pytest.mark.parametrize("library", SMALL)

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from genbayes.benchmarks.forecast import Forecast
-from genbayes.benchmarks.job import Job
-from genbayes.benchmarks.record import read_records, record_path
-from genbayes.benchmarks.runner import News
-from genbayes.benchmarks.worker import Outcome
-from genbayes.cli import bench_progress
-from genbayes.cli.bench_progress import line_of, show_run
+from genbayes_bench import cli_progress
+from genbayes_bench.cli_progress import line_of, show_run
+from genbayes_bench.forecast import Forecast
+from genbayes_bench.job import Job
+from genbayes_bench.record import read_records, record_path
+from genbayes_bench.runner import News
+from genbayes_bench.worker import Outcome
 
-TINY = str(Path(__file__).parents[1] / "benchmarks" / "tiny.py")
+TINY = str(Path(__file__).parents[1] / "bench" / "tiny.py")
 RUN = ["bench", "run", "tiny", "--with", TINY, "--jobs", "1"]
 
 
@@ -157,7 +157,7 @@ def test_ctrl_c_says_that_records_are_kept(ask, monkeypatch) -> None:
     def stop(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("genbayes.benchmarks.runner.run_benchmark", stop)
+    monkeypatch.setattr("genbayes_bench.runner.run_benchmark", stop)
     answer = ask(*RUN)
     assert answer.code == 130
     assert (
@@ -216,8 +216,8 @@ def test_other_news_are_lines_too(news, line) -> None:
 
 def test_a_terminal_shows_a_bar_and_only_troubles_as_lines(ask, tmp_path, monkeypatch, capfd) -> None:
     good, bad = outcome_of(ask, tmp_path, "bell"), Outcome(Job("a", "paper", "gp", 30, 0), "unwritable", trouble="full")
-    monkeypatch.setattr(bench_progress, "shows_progress", lambda: True)
-    monkeypatch.setattr(bench_progress, "SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(cli_progress, "shows_progress", lambda: True)
+    monkeypatch.setattr(cli_progress, "SECONDS_BETWEEN_LOOKS", 0.01)
     with show_run(tmp_path, quiet=False) as tell:
         tell(News(good, 1, 2, 9.0))
         tell(News(bad, 1, 2, 9.0))

@@ -21,16 +21,16 @@ from genbayes import (
 )
 from genbayes.baselines.boosted import BoostedQuantiles
 from genbayes.baselines.deep import DeepGP
-from genbayes.baselines.forest import QuantileForest
 from genbayes.baselines.heteroskedastic import HeteroskedasticGP
 from genbayes.baselines.jump import ModularJumpGP
-from genbayes.baselines.natural import NaturalGradientBoosting
 from genbayes.baselines.regime import RegimeGP
 from genbayes.baselines.sparse import SparseGP
 from genbayes.baselines.stationary import StationaryGP
 from genbayes.distribution import Predictor
 from genbayes.errors import UnreadableFile
 from genbayes.persistence import State, read_state, write_state
+from genbayes_bench.rivals.forest import QuantileForest
+from genbayes_bench.rivals.natural import NaturalGradientBoosting
 
 TAU = np.array([0.001, 0.05, 0.3, 0.5, 0.7, 0.95, 0.999])
 

@@ -5,12 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks.ablations.__main__ import ABLATIONS
-from benchmarks.ablations.ablation import SIZES
-from benchmarks.ablations.records import read_records
-from benchmarks.ablations.tables import make_tables
 
-from genbayes.benchmarks.report import read_report, write_markdown
+from genbayes_bench.report import read_report, write_markdown
+from genbayes_bench.studies.ablations.__main__ import ABLATIONS
+from genbayes_bench.studies.ablations.ablation import SIZES
+from genbayes_bench.studies.ablations.records import read_records
+from genbayes_bench.studies.ablations.tables import make_tables
 
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "benchmarks" / "results" / "paper"

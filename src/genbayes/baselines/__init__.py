@@ -10,10 +10,8 @@ from genbayes.lazy import lazy_names
 if TYPE_CHECKING:
     from genbayes.baselines.boosted import BoostedQuantiles
     from genbayes.baselines.deep import DeepGP
-    from genbayes.baselines.forest import QuantileForest
     from genbayes.baselines.heteroskedastic import HeteroskedasticGP
     from genbayes.baselines.jump import ModularJumpGP
-    from genbayes.baselines.natural import NaturalGradientBoosting
     from genbayes.baselines.regime import RegimeGP
     from genbayes.baselines.sparse import SparseGP
     from genbayes.baselines.stationary import StationaryGP
@@ -23,8 +21,6 @@ __all__ = [
     "DeepGP",
     "HeteroskedasticGP",
     "ModularJumpGP",
-    "NaturalGradientBoosting",
-    "QuantileForest",
     "RegimeGP",
     "SparseGP",
     "StationaryGP",
@@ -35,10 +31,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "boosted": ["BoostedQuantiles"],
         "deep": ["DeepGP"],
-        "forest": ["QuantileForest"],
         "heteroskedastic": ["HeteroskedasticGP"],
         "jump": ["ModularJumpGP"],
-        "natural": ["NaturalGradientBoosting"],
         "regime": ["RegimeGP"],
         "sparse": ["SparseGP"],
         "stationary": ["StationaryGP"],

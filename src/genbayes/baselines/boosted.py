@@ -141,7 +141,7 @@ class _Booster:
     """LightGBM on one table: every level and shape reuses the same binned rows and folds."""
 
     def __init__(self, runs: ScaledRuns, n_trees: int, learning_rate: float, rng: np.random.Generator) -> None:
-        self._engine = load_engine("lightgbm", "baselines", "BoostedQuantiles")
+        self._engine = load_engine("lightgbm", "genbayes[baselines]", "BoostedQuantiles")
         self._n, self._n_trees = len(runs), n_trees
         self._settings: dict[str, Any] = {
             "objective": "quantile",

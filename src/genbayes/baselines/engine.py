@@ -12,12 +12,12 @@ __all__ = ["Engine", "load_engine"]
 Engine = Literal["lightgbm", "ngboost", "quantile_forest"]
 
 
-def load_engine(name: Engine, extra: str, wanted_by: str) -> Any:
+def load_engine(name: Engine, requirement: str, wanted_by: str) -> Any:
     """Import an optional library, or say how to get it.
 
     Args:
         name: The module, one of a fixed few.
-        extra: The extra of this package that installs it.
+        requirement: What to install, as pip takes it: "genbayes[baselines]".
         wanted_by: The class that needs it.
 
     Returns:
@@ -27,7 +27,7 @@ def load_engine(name: Engine, extra: str, wanted_by: str) -> Any:
         MissingExtra: The library is not installed, or does not load.
 
     Example:
-        >>> load_engine("lightgbm", "baselines", "BoostedQuantiles").__name__
+        >>> load_engine("lightgbm", "genbayes[baselines]", "BoostedQuantiles").__name__
         'lightgbm'
     """
     try:
@@ -37,5 +37,5 @@ def load_engine(name: Engine, extra: str, wanted_by: str) -> Any:
         found = "none" if is_absent else f"one that does not load ({error})"
         library = name.replace("_", "-")
         raise MissingExtra(
-            f"{library} must be installed for {wanted_by}, got {found}; pip install 'genbayes[{extra}]'"
+            f"{library} must be installed for {wanted_by}, got {found}; pip install '{requirement}'"
         ) from error

@@ -42,7 +42,7 @@ app = typer.Typer(
 )
 for command in (demo, fit, predict, evaluate, compare, worker):
     app.command()(command)
-app.add_typer(bench.app, name="bench")
+bench.mount(app)
 app.add_typer(design.app, name="design")
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from genbayes.design.acquisition import disagreement
-from genbayes.design.ensembles import SNGP, Anchored, Bootstrap, LastLayerLaplace, RandomizedPriors
+from genbayes.design.ensembles import RandomizedPriors
+from genbayes_bench.rivals.ensembles import SNGP, Anchored, Bootstrap, LastLayerLaplace
 
 SHORT = {"n_steps": 60, "n_steps_more": 10}
 KINDS = [RandomizedPriors, Bootstrap, Anchored, SNGP, LastLayerLaplace]

@@ -1,10 +1,6 @@
-"""Ensembles that runs are chosen by: the paper's, and the alternatives of its Supplement D."""
+"""Ensembles that runs are chosen by: with randomized priors, as in the paper; `genbayes_bench.rivals` has others."""
 
-from genbayes.design.ensembles.anchored import Anchored
 from genbayes.design.ensembles.base import Ensemble, NetworkEnsemble
-from genbayes.design.ensembles.bootstrap import Bootstrap
-from genbayes.design.ensembles.lastlayer import LastLayerLaplace
 from genbayes.design.ensembles.priors import RandomizedPriors
-from genbayes.design.ensembles.sngp import SNGP
 
-__all__ = ["SNGP", "Anchored", "Bootstrap", "Ensemble", "LastLayerLaplace", "NetworkEnsemble", "RandomizedPriors"]
+__all__ = ["Ensemble", "NetworkEnsemble", "RandomizedPriors"]

@@ -1,1 +1,0 @@
-"""Measurements that anyone can repeat; the problems themselves are in genbayes.benchmarks."""

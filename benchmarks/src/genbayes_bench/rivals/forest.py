@@ -1,0 +1,179 @@
+"""QuantileForest: a random forest that keeps the training responses of its leaves, and so a law per row.
+
+How the forest is grown and its settings are chosen; `leaves` has the law of Meinshausen (2006).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import sklearn
+
+from genbayes.arrays import FloatArray
+from genbayes.baselines.base import Baseline, Of
+from genbayes.baselines.engine import load_engine
+from genbayes.baselines.trees import TreeArrays, trees_from_sklearn
+from genbayes.distribution import QuantileFunction
+from genbayes.errors import InvalidInput
+from genbayes.persistence import State
+from genbayes.seeding import RandomState
+from genbayes.tabular import ScaledRuns
+from genbayes.training import show_progress
+from genbayes.validation import check_count, check_nonnegative
+from genbayes_bench.rivals.leaves import LeafRuns
+
+__all__ = ["QuantileForest"]
+
+LEVELS = (np.arange(100) + 0.5) / 100  # of the law: 0.005, 0.015, ..., 0.995
+CHOICE_LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])  # of the pinball loss that settings are chosen by
+MAX_FEATURES = (1 / 3, 2 / 3, 1.0)
+LEAF_ROWS = (2, 5, 10)
+N_TREES_OF_CHOICE = 100  # every row but the heaviest is out of the bag of some of so many trees
+N_ROWS_OF_CHOICE = 5_000
+MOST_TREES, FEWEST_TREES = 500, 100
+MOST_ENTRIES = 10_000_000  # rows times trees: the size of the forest grows with it
+# From scikit-learn 1.9 on rows are drawn in proportion to their weights; before, draws are even and rows weighted.
+DRAWN_BY_WEIGHT = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 9)
+
+
+class QuantileForest(Baseline):
+    """Quantile regression forest (Meinshausen 2006): the law of y at x is that of the training runs in its leaves.
+
+    Least rows of a leaf and the share of inputs tried at a split minimise the pinball loss of out-of-bag predictions.
+    Engine: quantile-forest (Johnson 2024), the usual package for it. It is the trainer only: laws, out of the bag or
+    not, are read from the trees' arrays and the runs each tree was grown from, so a loaded forest needs no engine.
+
+    Args:
+        n_trees: Number of trees; None for 500, fewer beyond 20,000 rows.
+        n_leaf_rows: Least rows of a leaf; None chooses among 2, 5 and 10.
+        max_features: Share of the inputs tried at a split; None chooses among 1/3, 2/3 and 1.
+        categorical: Names or indices of inputs that are categories; they become one-hot columns.
+        verbose: Whether to show a progress bar.
+        random_state: Seed of the bootstrap samples and of the inputs tried.
+
+    Attributes:
+        trees_: All trees.
+        leaves_: The training runs in their leaves.
+        n_leaf_rows_, max_features_: The settings used.
+        n_features_in_, feature_names_in_: Columns seen in `fit`.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(size=(200, 1))
+        >>> y = X[:, 0] * rng.standard_normal(200)  # noise that grows with x
+        >>> model = QuantileForest(n_trees=50, n_leaf_rows=5, max_features=1.0, random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_interval(np.array([[0.1], [0.9]]))
+        >>> width = upper - lower
+        >>> bool(width[1] > 2 * width[0])
+        True
+    """
+
+    knows_mean: ClassVar[bool] = False
+    trees_: TreeArrays
+    leaves_: LeafRuns
+    n_leaf_rows_: int
+    max_features_: float
+
+    def __init__(
+        self,
+        *,
+        n_trees: int | None = None,
+        n_leaf_rows: int | None = None,
+        max_features: float | None = None,
+        categorical: Sequence[str | int] | None = None,
+        verbose: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.n_leaf_rows = n_leaf_rows
+        self.max_features = max_features
+        self.categorical = categorical
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _check_settings(self) -> None:
+        for name in ("n_trees", "n_leaf_rows"):
+            if getattr(self, name) is not None:
+                check_count(getattr(self, name), name)
+        if self.max_features is not None and check_nonnegative(self.max_features, "max_features", strictly=True) > 1:
+            raise InvalidInput(f"max_features must be a share of the inputs, at most 1, got {self.max_features!r}")
+
+    def _learn(self, runs: ScaledRuns, rng: np.random.Generator) -> None:
+        with show_progress(f"fitting {type(self).__name__}", bool(self.verbose)) as report:
+            self.n_leaf_rows_, self.max_features_ = self._choose(runs, rng, report)
+            n_trees = self.n_trees or int(np.clip(MOST_ENTRIES // len(runs), FEWEST_TREES, MOST_TREES))
+            self.trees_, self.leaves_ = self._grow(runs, n_trees, self.n_leaf_rows_, self.max_features_, rng)
+
+    def _choose(self, runs: ScaledRuns, rng: np.random.Generator, report: Any) -> tuple[int, float]:
+        """Least rows of a leaf and share of inputs with the least out-of-bag pinball loss, of those left open."""
+        sizes = LEAF_ROWS if self.n_leaf_rows is None else (self.n_leaf_rows,)
+        shares = _distinct_shares(runs.Z.shape[1]) if self.max_features is None else [float(self.max_features)]
+        choices = list(itertools.product(sizes, shares))
+        if len(choices) == 1:
+            return choices[0]
+        if len(runs) > N_ROWS_OF_CHOICE:
+            rows = np.sort(rng.choice(len(runs), N_ROWS_OF_CHOICE, replace=False))
+            runs = ScaledRuns(runs.Z[rows], runs.y[rows], runs.weight[rows])
+        weight = runs.weight[np.argsort(runs.y, kind="stable")]
+        losses = []
+        for i, (size, share) in enumerate(choices):
+            _, leaves = self._grow(runs, N_TREES_OF_CHOICE, size, share, rng)
+            losses.append(_out_of_bag_loss(leaves, weight))
+            if report is not None:
+                report(i + 1, len(choices) + 1, losses[-1])
+        return choices[int(np.argmin(losses))]
+
+    def _grow(
+        self, runs: ScaledRuns, n_trees: int, n_leaf_rows: int, share: float, rng: np.random.Generator
+    ) -> tuple[TreeArrays, LeafRuns]:
+        engine = load_engine("quantile_forest", "genbayes-bench[rivals]", "QuantileForest")
+        forest = engine.RandomForestQuantileRegressor(
+            n_estimators=n_trees,
+            min_samples_leaf=n_leaf_rows,
+            max_features=share,
+            random_state=int(rng.integers(2**31)),
+        )
+        forest.fit(runs.Z, runs.y, sample_weight=runs.weight)
+        trees = TreeArrays.join(trees_from_sklearn(forest.estimators_))
+        drawn = np.column_stack([np.bincount(rows, minlength=len(runs)) for rows in forest.estimators_samples_])
+        weight = np.ones(len(runs)) if DRAWN_BY_WEIGHT else runs.weight
+        return trees, LeafRuns.sort(runs.y, weight, trees.apply(runs.Z.astype(np.float32)), drawn, len(trees.left))
+
+    def _law(self, Z: FloatArray, of: Of) -> QuantileFunction:
+        q = self.leaves_.quantiles(self.trees_.apply(Z.astype(np.float32)), LEVELS)
+        return QuantileFunction(LEVELS, self.response_scaler_.inverse(q))
+
+    def _facts(self) -> dict[str, str]:
+        return {
+            "trees": str(len(self.trees_)),
+            "least rows of a leaf": str(self.n_leaf_rows_),
+            "inputs tried at a split": f"{100 * self.max_features_:.0f}%",
+        }
+
+    def _keep(self) -> State:
+        values = {"n_leaf_rows": self.n_leaf_rows_, "max_features": self.max_features_}
+        state = State("QuantileForest", values).with_part("trees", self.trees_.to_state())
+        return state.with_part("leaves", self.leaves_.to_state())
+
+    def _restore(self, state: State) -> None:
+        self.n_leaf_rows_, self.max_features_ = int(state.value("n_leaf_rows")), float(state.value("max_features"))
+        self.trees_ = TreeArrays.from_state(state.nested("trees"), self.input_scaler_.n_outputs)
+        is_leaf = self.trees_.left == np.arange(len(self.trees_.left))
+        self.leaves_ = LeafRuns.from_state(state.nested("leaves"), is_leaf, len(self.trees_))
+
+
+def _out_of_bag_loss(leaves: LeafRuns, weight: FloatArray) -> float:
+    """Mean pinball loss of the runs, of these weights, each predicted by the trees that were grown without it."""
+    asked = leaves.drawn == 0
+    known = asked.any(axis=1)  # a run of large weight may be in every tree
+    e = leaves.y[known, None] - leaves.quantiles(leaves.leaf[known], CHOICE_LEVELS, asked[known])
+    loss = np.maximum(CHOICE_LEVELS * e, (CHOICE_LEVELS - 1) * e).mean(axis=1)
+    return float(np.average(loss, weights=weight[known]))
+
+
+def _distinct_shares(p: int) -> list[float]:
+    """The shares of p inputs to choose from, without those that try as many inputs as a larger one."""
+    return list({max(1, int(share * p)): share for share in MAX_FEATURES}.values())

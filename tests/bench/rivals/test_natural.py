@@ -1,0 +1,119 @@
+"""NaturalGradientBoosting answers as NGBoost does, but for the spread that rows it has not seen ask for."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from genbayes import InvalidInput, load
+from genbayes.errors import UnreadableFile
+from genbayes.persistence import State, read_state, write_state
+from genbayes.tabular import ScaledRuns
+from genbayes_bench.rivals import NaturalGradientBoosting
+from genbayes_bench.rivals.natural import _spread, _Trial
+
+SETTINGS = {"n_rounds": 30, "depth": 3, "learning_rate": 0.1, "random_state": 0}
+
+
+def draw(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 2))
+    return X, 3 * X[:, 0] + np.where(X[:, 1] > 0, 1.0, 0.1) * rng.standard_normal(n)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A fitted model and NGBoost's own that it was read from."""
+    kept = {}
+
+    class Watched(NaturalGradientBoosting):
+        def _read(self, model):
+            kept["model"] = model
+            super()._read(model)
+
+    return Watched(**SETTINGS).fit(*draw(400, seed=0)), kept["model"]
+
+
+def test_mean_and_spread_are_those_of_the_engine(fitted) -> None:
+    model, engine_s = fitted
+    X, _ = draw(50, seed=1)
+    law = engine_s.pred_dist(model._scaled(X))
+    mean, sd = model.predict(X, return_std=True)
+    np.testing.assert_allclose(mean, model.response_scaler_.inverse(law.loc), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(sd, model.response_scaler_.scale * model.spread_ * law.scale, rtol=1e-9)
+
+
+def test_the_standard_deviation_follows_the_noise(fitted) -> None:
+    quiet, loud = fitted[0].predict_distribution(np.array([[0.0, -0.5], [0.0, 0.5]])).std()
+    assert loud > 2 * quiet
+
+
+def test_the_spread_is_one_where_held_out_rows_agree_with_the_law() -> None:
+    rng = np.random.default_rng(2)
+    n = 20_000
+    z = rng.standard_normal(n)
+    model = SimpleNamespace(pred_dist=lambda Z, max_iter: SimpleNamespace(loc=Z[:, 0], scale=np.full(len(Z), 0.5)))
+    for truth in (1.0, 3.0):
+        runs = ScaledRuns(np.zeros((n, 1)), 0.5 * truth * z, np.ones(n))
+        halves = [np.arange(n // 2), np.arange(n // 2, n)]
+        found = _spread(runs, _Trial(3, 10, 0.0, [model, model]), halves)
+        # E|z| over n rows has relative standard error sqrt(pi / 2 - 1) / sqrt(n) = 0.0053
+        assert abs(found / truth - 1) < 3 * 0.0053
+
+
+def test_the_spread_is_read_after_as_many_rounds_as_are_kept() -> None:
+    asked = []
+
+    def answer(Z, max_iter):
+        asked.append(max_iter)
+        return SimpleNamespace(loc=np.zeros(len(Z)), scale=np.ones(len(Z)))
+
+    runs = ScaledRuns(np.zeros((4, 1)), np.ones(4), np.ones(4))
+    _spread(runs, _Trial(3, 17, 0.0, [SimpleNamespace(pred_dist=answer)]), [np.arange(4)])
+    assert asked == [17]
+
+
+def test_a_step_in_three_inputs_asks_for_deeper_trees_than_a_slope() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1, 1, (300, 4))
+    stepped = np.sign(X[:, 0]) * np.sign(X[:, 1]) * (1 + X[:, 2]) * np.sign(X[:, 3]) + 0.05 * rng.standard_normal(300)
+    additive = X[:, 0] + 0.5 * rng.standard_normal(300)
+    settings = {"n_rounds": 25, "learning_rate": 0.2, "random_state": 0}
+    deep, shallow = (NaturalGradientBoosting(**settings).fit(X, y).depth_ for y in (stepped, additive))
+    assert (deep, shallow) == (5, 3)
+
+
+def test_a_simulator_without_noise_is_learnt() -> None:
+    X = np.linspace(0, 1, 24)[:, None]
+    y = np.where(X[:, 0] > 0.5, 1.0, 0.0)  # sigma tends to zero, where NGBoost's own normal divides by it
+    model = NaturalGradientBoosting(n_rounds=80, depth=2, learning_rate=0.2, random_state=0).fit(X, y)
+    mean, sd = model.predict(X, return_std=True)
+    assert np.isfinite(sd).all()
+    assert (sd > 0).all()
+    assert np.abs(mean - y).mean() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"n_rounds": 0}, "n_rounds must be a whole number of at least 1, got 0"),
+        ({"depth": 0}, "depth must be a whole number of at least 1, got 0"),
+        ({"learning_rate": -1}, "learning_rate must be positive and finite, got -1"),
+    ],
+)
+def test_settings_are_checked(settings, sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        NaturalGradientBoosting(**{**SETTINGS, **settings}).fit(*draw(30, seed=0))
+
+
+def test_a_file_with_trees_for_one_parameter_only_is_refused(tmp_path) -> None:
+    model = NaturalGradientBoosting(**{**SETTINGS, "n_rounds": 2}).fit(*draw(60, seed=0))
+    state = read_state(model.save(tmp_path / "model.gb"))
+    root = state.arrays["learnt.trees.root"]
+    second = int(root[1]) if len(root) > 1 else None
+    part = {"root": root[:1]}
+    part |= {k: state.arrays[f"learnt.trees.{k}"][:second] for k in ("left", "right", "feature", "threshold", "value")}
+    arrays = {**state.arrays, **{f"learnt.trees.{name}": array for name, array in part.items()}}
+    write_state(tmp_path / "bad.gb", State(state.kind, state.values, arrays))
+    with pytest.raises(UnreadableFile, match="as many trees of each parameter, got 1"):
+        load(tmp_path / "bad.gb")

@@ -1,0 +1,124 @@
+"""Plans: what is run, in which order, and what is left out with a reason."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from genbayes.errors import InvalidInput
+from genbayes_bench.job import Job, in_order
+from genbayes_bench.plan import choose_problems, make_plan
+from genbayes_bench.registry import load_registry
+
+TINY = str(Path(__file__).with_name("tiny.py"))
+REGISTRY = load_registry([TINY])
+
+
+def test_every_first_replicate_comes_before_any_second() -> None:
+    jobs = make_plan(REGISTRY, ["bgp2", "friedman", "jump1d"], "paper", ["gbc", "gp"]).jobs
+    numbers = [job.replicate for job in jobs]
+    assert numbers == sorted(numbers)
+    assert {(job.problem, job.method) for job in jobs[:6]} == {
+        (problem, method) for problem in ("bgp2", "friedman", "jump1d") for method in ("gbc", "gp")
+    }
+
+
+def test_small_problems_and_quick_methods_come_first() -> None:
+    jobs = [Job("a", "paper", m, n, 0) for n in (90_000, 100) for m in ("gbc-paper", "gp")]
+    assert [(j.method, j.n_train) for j in in_order(jobs, slow=["gbc-paper"])] == [
+        ("gp", 100), ("gp", 90_000), ("gbc-paper", 100), ("gbc-paper", 90_000),
+    ]  # fmt: skip
+
+
+def test_methods_that_do_not_apply_are_left_out_with_a_reason() -> None:
+    plan = make_plan(REGISTRY, ["tiny", "tiny_other"], "paper", ["jumper"])
+    assert {job.problem for job in plan.jobs} == {"tiny_other"}
+    assert [str(out) for out in plan.left_out] == ["jumper on tiny: no jump"]
+
+
+def test_a_size_that_is_too_large_is_left_out_alone() -> None:
+    plan = make_plan(REGISTRY, ["friedman_scaling"], "paper", ["het-gp"])
+    assert [job.n_train for job in plan.jobs] == [500, 1_000, 2_000]
+    (left_out,) = plan.left_out
+    assert left_out.reason == (
+        "n = 5,000, 10,000, 20,000, 50,000, 100,000, 200,000: more than 2,500 runs would take too long"
+    )
+
+
+def test_a_reason_that_holds_at_every_size_is_told_once_without_them() -> None:
+    (left_out,) = make_plan(REGISTRY, ["friedman_scaling"], "paper", ["jump-gp"]).left_out
+    assert left_out.reason == "the response does not jump"
+
+
+def test_problems_without_their_data_are_left_out_with_a_reason(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("GENBAYES_SHARED", str(tmp_path))
+    plan = make_plan(REGISTRY, ["yacht", "tiny"], "paper", ["bell"])
+    assert {job.problem for job in plan.jobs} == {"tiny"}
+    assert plan.left_out[0].method is None
+    assert "data/uci/yacht.csv is not in the folder of shared data; set GENBAYES_SHARED" in plan.left_out[0].reason
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(None, {0, 1, 2}), (range(5), set(range(5))), (range(7, 9), {7, 8})])
+def test_replicates_are_those_of_the_protocol_unless_told(asked, expected) -> None:
+    assert {job.replicate for job in make_plan(REGISTRY, ["tiny"], "paper", replicates=asked).jobs} == expected
+
+
+def test_slow_methods_run_few_replicates_unless_told() -> None:
+    of_paper = [job for job in make_plan(REGISTRY, ["bgp2"], "paper").jobs if job.method == "gbc-paper"]
+    assert len(of_paper) == 5
+    assert len(make_plan(REGISTRY, ["bgp2"], "paper", ["gbc-paper"], range(20)).jobs) == 20
+
+
+def test_groups_name_problems() -> None:
+    emulation, design = choose_problems(REGISTRY, ["emulation"]), choose_problems(REGISTRY, ["design"])
+    assert choose_problems(REGISTRY, []) == emulation
+    assert "bgp2" in emulation
+    assert "rocket" in design
+    assert not set(emulation) & set(design)
+    assert set(choose_problems(REGISTRY, ["all"])) == set(emulation) | set(design) == set(REGISTRY.problems)
+
+
+def test_a_name_given_twice_counts_once() -> None:
+    assert len(make_plan(REGISTRY, ["tiny", "tiny"], "paper", ["bell", "bell"]).jobs) == 3
+
+
+@pytest.mark.parametrize(
+    ("names", "methods", "message"),
+    [
+        (
+            ["bpg2"],
+            None,
+            "problem must be a known name, got 'bpg2'; did you mean 'bgp2'? genbayes bench list shows all",
+        ),
+        (["quik"], None, "problem must be a known name, got 'quik'; did you mean 'quick'?"),
+        (["BGP2"], None, "problem must be a known name, got 'BGP2'; did you mean 'bgp2'?"),
+        (["desing"], None, "problem must be a known name, got 'desing'; did you mean 'design'?"),
+        (["zzz"], None, "problem must be a known name, got 'zzz'; genbayes bench list shows all"),
+        (["bgp2"], ["gbc-agu"], "method must be a known name, got 'gbc-agu'; did you mean 'gbc-aug'?"),
+        (["bgp2"], [], "methods must name at least one, got none"),
+    ],
+)
+def test_unknown_names_are_answered_with_the_nearest(names, methods, message) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        make_plan(REGISTRY, names, "paper", methods)
+
+
+def test_a_problem_without_a_protocol_says_so() -> None:
+    registry = load_registry()
+    registry.problems["lonely"] = registry.problems["bgp2"]
+    with pytest.raises(InvalidInput, match="lonely must have a Protocol, got none; write one beside its Problem"):
+        registry.protocol("lonely", "quick")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(None, "--with must name a Python file, got"), ("1 +", "--with must name a file that runs, got .*SyntaxError")],
+)
+def test_a_file_that_does_not_run_is_told(tmp_path, text, message) -> None:
+    path = tmp_path / "mine.py"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InvalidInput, match=message):
+        load_registry([str(path)])

@@ -26,6 +26,9 @@ N_SCORE_LEVELS = 49  # levels at which held-out rows are scored during training
 SCORED_AT_ONCE = 256  # held-out rows of each member: 5 members x 256 rows x 49 levels x 64 units are 16 MB
 
 
+Penalty = Callable[[PriorIQN], Tensor]
+
+
 @dataclass(frozen=True)
 class IQNSettings:
     """What to train and how.
@@ -37,7 +40,6 @@ class IQNSettings:
         n_tau: Levels drawn for each row of a mini-batch; None is the paper's single level for the whole batch.
         dropout: Share of f_x's hidden units silenced at random in each step.
         prior_scale: Size of the randomized prior in standard deviations of y; 0 for none.
-        input_penalty: Weight of the sum over inputs of the norm of their first-layer weights (group lasso).
     """
 
     shape: NetworkShape
@@ -46,7 +48,6 @@ class IQNSettings:
     n_tau: int | None = None
     dropout: float = 0.0
     prior_scale: float = 0.0
-    input_penalty: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,11 @@ def fit_iqn(
     settings: IQNSettings,
     generators: Sequence[torch.Generator],
     *,
+    network: PriorIQN | None = None,
     input_scale: Tensor | None = None,
     aside: Tensor | None = None,
+    row_weight: Tensor | None = None,
+    penalty: Penalty | None = None,
     report: Report | None = None,
 ) -> tuple[PriorIQN, History]:
     """Train all members on the rows.
@@ -116,23 +120,28 @@ def fit_iqn(
         rows: Scaled runs.
         settings: What to train and how.
         generators: One per member: its weights, its order of rows, its levels, its masks.
+        network: Members to go on from, trained in place; None for new ones.
         input_scale: What each member multiplies its inputs by, shape (K, 1, p) or broadcasting to it.
         aside: Row numbers that each member does not learn from but is scored on, shape (K, a); each member then
             keeps the weights with its best score.
+        row_weight: Further weight of each row in each member's loss, shape (K, n); None for 1.
+        penalty: The network to what is added to each member's loss, shape (K,).
         report: Called with (step, steps, loss) now and then.
 
     Returns:
         The fitted network and the course of its training.
     """
-    network = PriorIQN(settings.shape, generators, settings.prior_scale).to(rows.Z.device)
-    if input_scale is not None:
-        network.scale_inputs(input_scale)
-    network.rescale_prior(rows.Z)
+    if network is None:
+        network = PriorIQN(settings.shape, generators, settings.prior_scale).to(rows.Z.device)
+        if input_scale is not None:
+            network.scale_inputs(input_scale)
+        network.rescale_prior(rows.Z)
     draws = _Draws(generators, settings, rows.Z.device)
     objective = _paper_objective if settings.n_tau is None else _fast_objective
-    score = None if aside is None else (lambda: held_out_crps(network, rows, aside))
+    loss = objective(network, rows, settings, draws, row_weight)
+    score = None if aside is None or aside.shape[1] == 0 else (lambda: held_out_crps(network, rows, aside))
     history = minimise(
-        objective(network, rows, settings, draws),
+        loss if penalty is None else (lambda batch: loss(batch) + penalty(network)),
         [p for p in network.parameters() if p.requires_grad],
         _rows_to_learn(len(rows), settings.shape.n_members, aside),
         settings.training,
@@ -155,10 +164,14 @@ def _rows_to_learn(n: int, n_members: int, aside: Tensor | None) -> list[Tensor]
     return learn
 
 
-def _paper_objective(network: PriorIQN, rows: Rows, settings: IQNSettings, draws: _Draws) -> Callable[[Tensor], Tensor]:
+def _paper_objective(
+    network: PriorIQN, rows: Rows, settings: IQNSettings, draws: _Draws, row_weight: Tensor | None
+) -> Callable[[Tensor], Tensor]:
     """Mean three-term loss of the whole batch at one level a step, (K,)."""
     Z = rows.Z.expand(settings.shape.n_members, -1, -1)
     y, weight = rows.y.unsqueeze(-1), rows.weight.unsqueeze(-1)
+    if row_weight is not None:
+        weight = weight * row_weight.unsqueeze(-1)
 
     def loss(batch: Tensor) -> Tensor:
         assert batch.shape[1] == len(rows), "the paper trains on the full batch"
@@ -170,7 +183,9 @@ def _paper_objective(network: PriorIQN, rows: Rows, settings: IQNSettings, draws
     return loss
 
 
-def _fast_objective(network: PriorIQN, rows: Rows, settings: IQNSettings, draws: _Draws) -> Callable[[Tensor], Tensor]:
+def _fast_objective(
+    network: PriorIQN, rows: Rows, settings: IQNSettings, draws: _Draws, row_weight: Tensor | None
+) -> Callable[[Tensor], Tensor]:
     """Mean unbiased loss of a mini-batch, several stratified levels a row, (K,)."""
     table = level_table(settings.shape.n_cosines, rows.Z.device)
     of_level = level_weight(levels_of(torch.arange(N_LEVELS, device=rows.Z.device)), settings.weights)
@@ -178,12 +193,11 @@ def _fast_objective(network: PriorIQN, rows: Rows, settings: IQNSettings, draws:
     def loss(batch: Tensor) -> Tensor:
         index = draws.levels(batch.shape[1])
         Z, y, weight = rows.Z[batch], rows.y[batch].unsqueeze(-1), rows.weight[batch].unsqueeze(-1)
+        if row_weight is not None:
+            weight = weight * row_weight.gather(1, batch).unsqueeze(-1)
         mu, q = network.predict_heads(Z, table[index], draws.masks(batch.shape[1]))
         losses = unbiased_loss(y, mu, q, levels_of(index), settings.weights, of_level[index])
-        mean = (weight * losses).mean(dim=(1, 2))
-        if settings.input_penalty > 0:
-            mean = mean + settings.input_penalty * network.trained.input_norms().sum(dim=1)
-        return mean
+        return (weight * losses).mean(dim=(1, 2))
 
     return loss
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from genbayes.arrays import FloatArray
-from genbayes.network import IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn
+from genbayes.network import IQNSettings, LossWeights, NetworkShape, PriorIQN, Rows, fit_iqn
 from genbayes.seeding import torch_generator
 from genbayes.training import Report, TrainingSettings
 
@@ -38,11 +38,15 @@ def measure_relevance(
         LossWeights(0.0, 0.0, 1.0),
         TrainingSettings(n_epochs, BATCH_SIZE, learning_rate=4e-3, warmup=0.05),
         n_tau=4,
-        input_penalty=PENALTY,
     )
-    network, _ = fit_iqn(rows, settings, [torch_generator(rng)], report=report)
+    network, _ = fit_iqn(rows, settings, [torch_generator(rng)], penalty=_group_lasso, report=report)
     norms = network.trained.input_norms()[0].detach().cpu().double().numpy()
     return np.asarray(norms / norms.max())
+
+
+def _group_lasso(network: PriorIQN) -> torch.Tensor:
+    """PENALTY times the sum over inputs of the norm of their first-layer weights, shape (K,)."""
+    return PENALTY * network.trained.input_norms().sum(dim=1)
 
 
 def dim_inert_inputs(relevance: FloatArray) -> torch.Tensor:

@@ -85,7 +85,8 @@ def _settings(values: dict[str, Any]) -> IQNSettings:
     shape = dict(values["shape"])
     shape["blocks"] = tuple(tuple(block) for block in shape["blocks"])
     parts = {"shape": NetworkShape(**shape), "weights": LossWeights(**values["weights"])}
-    return IQNSettings(**{**values, **parts, "training": TrainingSettings(**values["training"])})
+    kept = {name: value for name, value in values.items() if name != "input_penalty"}  # always 0 in older files
+    return IQNSettings(**{**kept, **parts, "training": TrainingSettings(**values["training"])})
 
 
 def _network(settings: IQNSettings, state: State, n_inputs: int) -> PriorIQN:

@@ -7,6 +7,7 @@ import pytest
 
 from genbayes.design.acquisition import disagreement
 from genbayes.design.ensembles import RandomizedPriors
+from genbayes.design.ensembles.base import keep_aside
 from genbayes_bench.rivals.ensembles import SNGP, Anchored, Bootstrap, LastLayerLaplace
 
 SHORT = {"n_steps": 60, "n_steps_more": 10}
@@ -110,6 +111,12 @@ def test_strong_anchors_hold_members_to_their_beginnings() -> None:
         for s in (1e-4, 100.0)
     )
     assert strong > weak
+
+
+def test_a_run_stays_held_out_for_its_member_as_runs_are_added_and_for_no_other() -> None:
+    few, many = keep_aside(22, 3), keep_aside(90, 3)
+    assert (many[:, : few.shape[1]] == few).all()
+    assert sorted(keep_aside(50, 5).ravel().tolist()) == list(range(50))
 
 
 def test_an_ensemble_of_one_is_refused() -> None:

@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 
 from genbayes.arrays import FloatArray
-from genbayes.design.ensembles.training import Objective, keep_aside, train_members
 from genbayes.design.members import NORMAL_WIDTH, covariance_of_members, taper
 from genbayes.design.model import DesignModel, Of
 from genbayes.distribution import Normal, QuantileFunction
-from genbayes.network import NetworkShape, PriorIQN, Rows, held_out_scores
+from genbayes.network import DEFAULT, IQNSettings, NetworkShape, PriorIQN, Rows, fit_iqn, held_out_scores
+from genbayes.network.fitting import Penalty
 from genbayes.scaling import ResponseScaler
 from genbayes.surrogate.ensemble import law_of_run, member_quantiles
 from genbayes.training import TrainingSettings
@@ -31,6 +31,7 @@ __all__ = ["Ensemble", "NetworkEnsemble"]
 
 SPREAD = float(np.sqrt(12))  # brings a uniform input on (0, 1) to standard deviation 1
 N_HIDDEN, N_LAYERS, N_MERGE = 64, 2, 32
+N_FOLDS = 5
 BATCH_SIZE = 128
 LEARNING_RATE = 2e-2  # high, for the steps are few
 N_STEPS = 1000  # of a training from scratch, at most; it stops when the runs kept aside say so
@@ -168,9 +169,13 @@ class NetworkEnsemble(Ensemble):
         """Inputs of the unit cube as the networks see them, (n, p) -> (n, p)."""
         return torch.as_tensor((X - 0.5) * SPREAD, dtype=torch.float32)
 
-    def _objective(self, n: int, rng: np.random.Generator) -> Objective:
-        """What members minimise beyond the check loss."""
-        return Objective()
+    def _row_weight(self, n: int, rng: np.random.Generator) -> Tensor | None:
+        """Weight of each run in each member's loss, shape (K, n); None for 1."""
+        return None
+
+    def _penalty(self, n: int) -> Penalty | None:
+        """What is added to each member's loss; None for nothing."""
+        return None
 
     def _take(self, X: FloatArray, y: FloatArray) -> Rows:
         self._n, self._p = X.shape
@@ -182,7 +187,15 @@ class NetworkEnsemble(Ensemble):
         children = rng.spawn(self.n_members + 1)
         generators = [torch.Generator().manual_seed(int(child.integers(2**62))) for child in children[1:]]
         with single_thread():  # so small a network only loses by a second thread
-            train_members(self.network_, rows, settings, generators, self._objective(len(rows), children[0]))
+            fit_iqn(
+                rows,
+                IQNSettings(self.network_.shape, DEFAULT, settings, n_tau=2, prior_scale=self.prior_scale),
+                generators,
+                network=self.network_,
+                aside=keep_aside(len(rows), self.n_members),
+                row_weight=self._row_weight(len(rows), children[0]),
+                penalty=self._penalty(len(rows)),
+            )
         self._forget()
         return self
 
@@ -192,8 +205,22 @@ class NetworkEnsemble(Ensemble):
         return self.scaler_.inverse(q.double().numpy())
 
 
+def keep_aside(n: int, n_members: int) -> Tensor:
+    """Runs that each member holds out, shape (K, n // 5): member j every fifth from the j-th.
+
+    A run stays held out for the same member for ever, however many follow.
+
+    Example:
+        >>> keep_aside(11, 2)
+        tensor([[0, 5],
+                [1, 6]])
+    """
+    first = torch.arange(n_members).unsqueeze(1) % N_FOLDS
+    return first + N_FOLDS * torch.arange(n // N_FOLDS)
+
+
 def _settings(n: int, n_steps: int) -> TrainingSettings:
-    per_epoch = max(1, -(-(n - n // 5) // BATCH_SIZE))
+    per_epoch = max(1, -(-(n - n // N_FOLDS) // BATCH_SIZE))
     return TrainingSettings(
         n_epochs=max(1, n_steps // per_epoch),
         batch_size=BATCH_SIZE,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from genbayes.design.ensembles.base import N_STEPS, N_STEPS_MORE, NetworkEnsemble
-from genbayes.design.ensembles.training import Objective
+from genbayes.network.fitting import Penalty
 from genbayes.validation import check_nonnegative
 
 __all__ = ["Anchored"]
@@ -28,6 +27,7 @@ class Anchored(NetworkEnsemble):
         n_steps_more: Training steps after a new run.
 
     Example:
+        >>> import numpy as np
         >>> X = np.linspace(0, 1, 20)[:, None]
         >>> model = Anchored(n_steps=30).fit(X, np.sin(6 * X[:, 0]), np.random.default_rng(0))
         >>> model.predict_members(X).shape
@@ -47,12 +47,12 @@ class Anchored(NetworkEnsemble):
         super().__init__(n_members, n_steps, n_steps_more)
         self.strength = strength
 
-    def _objective(self, n: int, rng: np.random.Generator) -> Objective:
+    def _penalty(self, n: int) -> Penalty:
         share = check_nonnegative(self.strength, "strength") / n
         weights = list(self.network_.trained.parameters())
         if self._of is not self.network_:  # a network that has not been trained yet: its weights are the prior's draw
             self._of, self._anchors = self.network_, [weight.detach().clone() for weight in weights]
-        return Objective(penalty=lambda: share * _distance(weights, self._anchors))
+        return lambda network: share * _distance(weights, self._anchors)
 
 
 def _distance(weights: Sequence[Tensor], anchors: Sequence[Tensor]) -> Tensor:

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 from genbayes.design.ensembles.base import NetworkEnsemble
-from genbayes.design.ensembles.training import Objective
 
 __all__ = ["Bootstrap"]
 
@@ -31,8 +30,8 @@ class Bootstrap(NetworkEnsemble):
 
     _weight: torch.Tensor | None = None
 
-    def _objective(self, n: int, rng: np.random.Generator) -> Objective:
+    def _row_weight(self, n: int, rng: np.random.Generator) -> torch.Tensor:
         known = torch.empty(self.n_members, 0) if self._weight is None else self._weight[:, :n]
         fresh = rng.poisson(1.0, (self.n_members, n - known.shape[1]))
         self._weight = torch.cat([known, torch.as_tensor(fresh, dtype=torch.float32)], dim=1)
-        return Objective(row_weight=self._weight)
+        return self._weight

@@ -5,11 +5,18 @@ anyway, and reads `<argument> must <rule>, got <value>; <what to do>`.
 """
 
 __all__ = [
+    "BudgetSpent",
     "GenBayesError",
     "GenBayesWarning",
     "InvalidInput",
+    "LeaseLost",
     "MissingExtra",
     "NoDensity",
+    "RepeatKept",
+    "ResultUndelivered",
+    "RunFailed",
+    "SimulatorBroken",
+    "StoreUnavailable",
     "TrainingDiverged",
     "UnreadableFile",
     "UnwritableFile",
@@ -44,5 +51,33 @@ class UnwritableFile(GenBayesError, OSError):
     """A file cannot be written where the user asked."""
 
 
+class StoreUnavailable(GenBayesError, OSError):
+    """The database is locked or out of reach, and stayed so for as long as was waited; nothing was lost."""
+
+
+class LeaseLost(GenBayesError, RuntimeError):
+    """A lease was to be renewed that is another worker's by now, or whose trial is finished."""
+
+
+class BudgetSpent(GenBayesError, RuntimeError):
+    """Every run of the budget has been asked for."""
+
+
+class SimulatorBroken(GenBayesError, RuntimeError):
+    """So many runs failed one after another that the simulator, not the inputs, must be at fault."""
+
+
 class GenBayesWarning(UserWarning):
     """Base of every warning that genbayes gives; the text says what was done instead."""
+
+
+class RepeatKept(GenBayesWarning):
+    """A finished trial was told another result, which was kept as a repeat and not counted."""
+
+
+class ResultUndelivered(GenBayesWarning):
+    """A run had ended when something else went wrong, and its result could not be told; the text says what it was."""
+
+
+class RunFailed(GenBayesWarning):
+    """A trial was told something that is no finite number, and was recorded as failed."""

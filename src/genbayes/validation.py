@@ -4,6 +4,7 @@ Estimators also use scikit-learn's `validate_data`, whose sentences its own chec
 the value in the form the library works with, or raises `InvalidInput` with one sentence.
 """
 
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -23,6 +24,7 @@ __all__ = [
     "check_finite",
     "check_level",
     "check_nonnegative",
+    "check_response",
     "check_targets",
     "check_tau",
     "describe_rows",
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 SHOWN_ROWS = 5  # a message names this many rows and counts the rest
+LONGEST_RESPONSE = 60  # characters of a response that a message shows
 
 
 def check_level(level: float) -> float:
@@ -136,6 +139,28 @@ def check_nonnegative(value: Any, name: str, *, strictly: bool = False) -> float
     if not good or value < 0 or (strictly and value == 0):
         raise InvalidInput(f"{name} must be {rule} and finite, got {value!r}")
     return float(value)
+
+
+def check_response(y: object) -> float:
+    """One finite number: a number, or an array that holds one.
+
+    Example:
+        >>> check_response([2])
+        2.0
+        >>> check_response("diverged")
+        Traceback (most recent call last):
+        genbayes.errors.InvalidInput: y must be a finite number, got 'diverged'
+    """
+    if isinstance(y, (list, tuple, np.ndarray)) or (hasattr(y, "shape") and hasattr(y, "__array__")):
+        values = np.asarray(y)
+        if values.size != 1:
+            raise InvalidInput(f"y must be one number, got {values.size} values")
+        y = values.reshape(-1)[0]
+        y = y.item() if isinstance(y, np.generic) else y
+    if isinstance(y, bool) or not isinstance(y, Real) or not math.isfinite(y):
+        shown = repr(y) if len(repr(y)) <= LONGEST_RESPONSE else repr(y)[:LONGEST_RESPONSE] + "..."
+        raise InvalidInput(f"y must be a finite number, got {shown}")
+    return float(y)
 
 
 def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:

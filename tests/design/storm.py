@@ -35,8 +35,7 @@ def note(file: Path, **what: object) -> None:
 
 def endanger_commits(campaign: Campaign, rng: random.Random, folder: Path) -> None:
     """Let the worker die around the commit of some tells."""
-    store = campaign._store
-    tell, dialect = store.tell, store.database.engine.dialect
+    tell, dialect = campaign.tell, campaign._store.database.engine.dialect
     commit, telling = dialect.do_commit, threading.local()
 
     def marked(*arguments: object) -> object:
@@ -58,7 +57,7 @@ def endanger_commits(campaign: Campaign, rng: random.Random, folder: Path) -> No
         commit(connection)
         return die()
 
-    store.tell, dialect.do_commit = marked, endangered
+    campaign.tell, dialect.do_commit = marked, endangered
 
 
 def be_worker(url: str, folder: Path, seed: int) -> None:

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from genbayes.arrays import FloatArray
-from genbayes.design.acquisition import VarianceReduction, disagreement, predictive_variance
-from genbayes.design.batch import LocalPenalty, choose_batch, imagine_runs
+from genbayes.design.acquisition import VarianceReduction, disagreement
+from genbayes.design.batch import choose_batch
 from genbayes.design.ensembles import RandomizedPriors
 from genbayes.design.process import DesignGP
 
@@ -66,36 +66,3 @@ def test_one_after_another_while_runs_are_out_is_the_same_as_at_once(model: Any)
     for _ in range(3):
         running = np.vstack([running, choose_batch(model, disagreement, best_of_grid, 1, same, running)])
     assert np.array_equal(at_once, running)
-
-
-class Plain:
-    """A model that cannot imagine."""
-
-    def predict_distribution(self, X: FloatArray) -> Any:
-        from genbayes.distribution import Normal
-
-        return Normal(np.zeros(len(X)), 1 + X[:, 0])
-
-
-def test_a_model_that_cannot_imagine_is_kept_away_by_penalties() -> None:
-    top = GRID[np.argsort(-predictive_variance(Plain(), GRID))[:Q]]
-    batch = choose_batch(Plain(), predictive_variance, best_of_grid, Q, same, NOTHING, n_done=20)
-    assert least_distance(batch) > 2 * least_distance(top)
-    assert batch[:, 0].mean() > 0.6  # still where the score is high
-
-
-def test_penalties_add_up() -> None:
-    penalty = imagine_runs(imagine_runs(Plain(), GRID[:1]), GRID[1:2])
-    assert isinstance(penalty, LocalPenalty)
-    assert np.array_equal(penalty.X, GRID[:2])
-    assert np.allclose(penalty.damp(np.ones(2), GRID[:2]), 0.0)
-
-
-def test_a_penalty_makes_low_scores_lower() -> None:
-    penalty = LocalPenalty(None, np.array([[0.5]]), radius=0.1)
-    assert penalty.damp(np.array([-1.0]), np.array([[0.5]]))[0] == -2.0
-
-
-def test_nothing_to_imagine_leaves_the_model() -> None:
-    plain = Plain()
-    assert imagine_runs(plain, NOTHING) is plain

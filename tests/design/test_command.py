@@ -11,10 +11,9 @@ import pytest
 from genbayes import Box
 from genbayes.data import Choice
 from genbayes.design.command import Command, fill, read_response
-from genbayes.design.faults import SimulatorBroken
 from genbayes.design.running import SimulationFailed, Stopped, StopSignal
 from genbayes.design.trial import Trial
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, SimulatorBroken
 
 SPACE = Box({"mach": (0.2, 6.0), "gas": Choice("He", "O2")})
 TRIAL = Trial(17, {"mach": 0.1 + 0.2, "gas": "He"}, lease=1)

@@ -1,6 +1,7 @@
 """The life of a trial against a simple model of it, with a clock in the test's hands."""
 
 from dataclasses import dataclass, field
+from uuid import uuid4
 
 import pytest
 from hypothesis import settings
@@ -9,10 +10,10 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from sqlalchemy import create_engine, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from genbayes.design.faults import LeaseLost
 from genbayes.design.ledger import Ledger
 from genbayes.design.schema import CAMPAIGNS, RESULTS, TRIALS, prepare_schema
-from genbayes.errors import InvalidInput
+from genbayes.design.trial import LeaseTerms, Trial
+from genbayes.errors import InvalidInput, LeaseLost
 
 BUDGET = 6
 times = st.floats(0.5, 20.0)
@@ -26,6 +27,11 @@ def open_ledger(max_attempts: int | None = None) -> Ledger:
     row = {"name": "a", "space": "{}", "settings": "{}", "request": "r", "created_at": 0.0}
     connection.execute(insert(CAMPAIGNS).values(row))
     return Ledger(connection, 1, 0.0, max_attempts)
+
+
+def ask(ledger: Ledger, worker: str = "w", budget: int | None = None) -> list[Trial]:
+    """Up to one trial for ten seconds."""
+    return ledger.ask(1, LeaseTerms(10.0, worker, budget), uuid4().hex)
 
 
 @dataclass
@@ -85,7 +91,7 @@ class Lives(RuleBasedStateMachine):
         left = max(0, BUDGET - sum(bool(m.leases) for m in self.models.values()))
         expected = again[:n]
         expected += new[: min(n - len(expected), left)]
-        trials = self.ledger.grant(n, BUDGET, seconds, "w", request)
+        trials = self.ledger.ask(n, LeaseTerms(seconds, "w", BUDGET), request)
         assert [trial.number for trial in trials] == expected
         assert self.ledger.answered(request) == trials
         for trial in trials:
@@ -188,7 +194,7 @@ def test_a_result_without_a_lease_counts_and_is_known_again(ledger: Ledger) -> N
 
 
 def test_a_failed_trial_that_is_told_after_all_is_done(ledger: Ledger) -> None:
-    (trial,) = ledger.grant(1, None, 10.0, "w", "r")
+    (trial,) = ask(ledger)
     assert ledger.fail(1, trial.lease, "diverged") == "failed"
     assert ledger.tell(1, trial.lease, 2.0) == "counted"
 
@@ -210,9 +216,9 @@ def test_an_unknown_trial_or_lease_is_refused(ledger: Ledger, act: str) -> None:
 
 
 def test_who_has_lost_a_lease_can_tell_a_result_but_not_a_failure(ledger: Ledger) -> None:
-    (lost,) = ledger.grant(1, None, 10.0, "slow", "r1")
+    (lost,) = ask(ledger, "slow")
     ledger.now += 11
-    (held,) = ledger.grant(1, None, 10.0, "quick", "r2")
+    (held,) = ask(ledger, "quick")
     assert (held.number, ledger.fail(1, lost.lease, "crashed")) == (lost.number, "late")
     assert ledger.connection.scalar(select(TRIALS.c.state).where(TRIALS.c.number == 1)) == "running"
     assert ledger.tell(1, lost.lease, 2.0) == "counted"
@@ -222,7 +228,7 @@ def lapse(ledger: Ledger, n: int) -> int:
     """Let n leases of the first trial run out, one after another; returns the first."""
     leases = []
     for i in range(n):
-        (trial,) = ledger.grant(1, None, 10.0, f"w{i}", f"ask {i}")
+        (trial,) = ask(ledger, f"w{i}")
         assert trial.number == 1
         leases.append(trial.lease)
         ledger.now += 10
@@ -237,7 +243,7 @@ def state_of(ledger: Ledger, number: int) -> tuple[str, str | None]:
 def test_a_trial_that_its_workers_never_come_back_from_is_given_up(ledger: Ledger) -> None:
     ledger.max_attempts = 3
     lapse(ledger, 3)
-    (trial,) = ledger.grant(1, None, 10.0, "w", "after")
+    (trial,) = ask(ledger)
     assert trial.number == 2
     state, reason = state_of(ledger, 1)
     assert state == "failed"
@@ -247,7 +253,7 @@ def test_a_trial_that_its_workers_never_come_back_from_is_given_up(ledger: Ledge
 def test_a_result_that_comes_after_a_trial_was_given_up_counts(ledger: Ledger) -> None:
     ledger.max_attempts = 2
     first = lapse(ledger, 2)
-    ledger.grant(1, None, 10.0, "w", "after")
+    ask(ledger)
     assert (state_of(ledger, 1)[0], ledger.tell(1, first, 2.0)) == ("failed", "counted")
     assert state_of(ledger, 1) == ("done", None)
 
@@ -255,28 +261,28 @@ def test_a_result_that_comes_after_a_trial_was_given_up_counts(ledger: Ledger) -
 def test_a_limit_of_one_gives_a_trial_up_with_its_first_lease(ledger: Ledger) -> None:
     ledger.max_attempts = 1
     lapse(ledger, 1)
-    ledger.grant(1, None, 10.0, "w", "after")
+    ask(ledger)
     assert state_of(ledger, 1) == ("failed", "given up after 1 lapsed lease, that of w0")
 
 
 @pytest.mark.parametrize("late", [0.0, 11.0])
 def test_who_hands_a_trial_back_has_not_abandoned_it_even_after_its_lease(ledger: Ledger, late: float) -> None:
     ledger.max_attempts = 2
-    for i in range(5):
-        (trial,) = ledger.grant(1, None, 10.0, "w", f"ask {i}")
+    for _ in range(5):
+        (trial,) = ask(ledger)
         assert trial.number == 1
         ledger.now += late
         assert ledger.release(1, trial.lease)
     lapse(ledger, 2)  # only these count
-    ledger.grant(1, None, 10.0, "w", "after")
+    ask(ledger)
     assert state_of(ledger, 1)[0] == "failed"
 
 
 def test_a_lease_that_is_kept_alive_is_not_given_up(ledger: Ledger) -> None:
     ledger.max_attempts = 1
-    (trial,) = ledger.grant(1, None, 10.0, "w", "r1")
-    for i in range(5):
+    (trial,) = ask(ledger)
+    for _ in range(5):
         ledger.now += 9
         ledger.renew(1, trial.lease, 10.0)
-        ledger.grant(1, 1, 10.0, "other", f"again {i}")
+        ask(ledger, "other", budget=1)
     assert state_of(ledger, 1) == ("running", None)

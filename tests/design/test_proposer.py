@@ -9,7 +9,7 @@ from genbayes.arrays import FloatArray
 from genbayes.data.space import Box, Choice, Integer, Log
 from genbayes.design.ensembles import RandomizedPriors
 from genbayes.design.process import DesignGP
-from genbayes.design.proposer import ModelProposer
+from genbayes.design.proposers import ModelProposer
 
 UNIT = Box.unit(2)
 NOTHING = np.empty((0, 2))
@@ -180,6 +180,6 @@ def test_asking_with_300_runs_and_three_inputs_is_quick() -> None:
 
 def test_proposing_with_a_gaussian_process_does_not_load_torch() -> None:
     """A command that asks for one trial would wait longer for the import than for the model."""
-    lines = "import sys, genbayes.design.proposer; print('torch' in sys.modules)"
+    lines = "import sys, genbayes.design.proposers; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -12,9 +12,8 @@ import pytest
 
 from genbayes import Campaign
 from genbayes.design import SimulatorBroken, StoreUnavailable
-from genbayes.design.faults import ResultUndelivered
 from genbayes.design.running import SimulationFailed, StopSignal, run_trials
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, ResultUndelivered
 
 
 def square(x: dict) -> float:
@@ -182,7 +181,7 @@ def test_a_stop_signal_ends_it_between_runs(make_campaign) -> None:
 
 
 def lose_database(campaign: Campaign, times: int) -> None:
-    tell, left = campaign._store.tell, [times]
+    tell, left = campaign.tell, [times]
 
     def unreliable(*arguments):
         if left[0] > 0:
@@ -190,7 +189,7 @@ def lose_database(campaign: Campaign, times: int) -> None:
             raise StoreUnavailable("database must be within reach, got no answer")
         return tell(*arguments)
 
-    campaign._store.tell = unreliable
+    campaign.tell = unreliable
 
 
 def test_a_worker_tells_its_result_once_the_database_is_back(make_campaign, monkeypatch) -> None:

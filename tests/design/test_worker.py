@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from genbayes import Campaign
-from genbayes.design.faults import StoreUnavailable
 from genbayes.design.worker import work
+from genbayes.errors import StoreUnavailable
 
 GENBAYES = [sys.executable, "-c", "from genbayes.cli.main import run; run()"]
 SOON = 60.0  # seconds; a busy machine needs some of them

@@ -158,12 +158,12 @@ def tell(
 
     Example: genbayes design tell sqlite:///rocket.db rocket 17 --y 0.013 --lease 42
     """
-    from genbayes.design.response import as_response, read_number
+    from genbayes.validation import check_response
 
-    campaign, value = _open(url, name), read_number(y)
+    campaign, value = _open(url, name), _number_or_text(y)
     trial = _trial(number, lease)
     try:
-        as_response(value)
+        check_response(value)
     except InvalidInput as error:
         outcome = campaign.fail(trial, str(error))
         fate = "was recorded as failed" if outcome in ("failed", "again") else "is as it was"
@@ -266,6 +266,13 @@ def _trial(number: int, lease: int | None) -> Trial | int:
     from genbayes.design import Trial
 
     return number if lease is None else Trial(number, {}, lease)
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _trial_row(trial: Trial) -> list[str]:

@@ -6,7 +6,9 @@ What needs a model is imported when first used: keeping the books of a campaign 
 from typing import TYPE_CHECKING
 
 from genbayes.design.campaign import Campaign
-from genbayes.design.faults import (
+from genbayes.design.running import Tally
+from genbayes.design.trial import Settings, Status, Trial
+from genbayes.errors import (
     BudgetSpent,
     LeaseLost,
     RepeatKept,
@@ -15,9 +17,6 @@ from genbayes.design.faults import (
     SimulatorBroken,
     StoreUnavailable,
 )
-from genbayes.design.proposers import Proposer, RandomProposer
-from genbayes.design.running import Tally
-from genbayes.design.trial import Settings, Status, Trial
 from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
         predictive_variance,
     )
     from genbayes.design.optimum import ExpectedImprovement, ThompsonSampling, UpperConfidenceBound
-    from genbayes.design.proposer import ModelProposer
+    from genbayes.design.proposers import ModelProposer, Proposer, RandomProposer
 
 __all__ = [
     "AvoidFailures",
@@ -74,6 +73,6 @@ __getattr__, __dir__ = lazy_names(
             "predictive_variance",
         ],
         "optimum": ["ExpectedImprovement", "ThompsonSampling", "UpperConfidenceBound"],
-        "proposer": ["ModelProposer"],
+        "proposers": ["ModelProposer", "Proposer", "RandomProposer"],
     },
 )

@@ -7,6 +7,7 @@ their boundary. For those who look for an optimum: `optimum`. Any model with `pr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -180,27 +181,30 @@ class AvoidFailures:
     Args:
         acquisition: The acquisition.
         limit: Probability of failure beyond which an input is not run at all.
+        probability: Probability that a run at x fails, (n, d) -> (n,); None to ask the model.
 
     Example:
-        >>> class Model:
-        ...     def predict_failure_probability(self, X):
-        ...         return np.array([0.0, 0.4, 0.95])
-        >>> AvoidFailures(lambda model, X: np.array([1.0, 2.0, 9.0]))(Model(), np.zeros((3, 1)))
+        >>> risk = lambda X: np.array([0.0, 0.4, 0.95])
+        >>> AvoidFailures(lambda model, X: np.array([1.0, 2.0, 9.0]), probability=risk)(None, np.zeros((3, 1)))
         array([ 1. ,  1.2, -inf])
     """
 
     acquisition: Acquisition
     limit: float = 0.9
+    probability: Callable[[FloatArray], FloatArray] | None = None
 
     def __call__(self, model: Any, X: Any) -> FloatArray:
         """Scores, shape (n,)."""
         limit = check_nonnegative(self.limit, "limit")
-        if not hasattr(model, "predict_failure_probability"):
+        if self.probability is not None:
+            p = self.probability(X)
+        elif hasattr(model, "predict_failure_probability"):
+            p = model.predict_failure_probability(X)
+        else:
             raise InvalidInput(
                 f"model must tell where runs fail, got {type(model).__name__} without predict_failure_probability; "
                 "fit QuantileSurrogate(missing='regime') with y NaN where a run failed"
             )
-        p = model.predict_failure_probability(X)
         score = self.acquisition(model, X)
         score = np.where(score > 0, score * (1 - p), score)
         return np.asarray(np.where(p > limit, -np.inf, score))

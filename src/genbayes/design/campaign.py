@@ -7,7 +7,7 @@ run is in `running` and `worker`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
@@ -16,7 +16,6 @@ from uuid import uuid4
 import numpy as np
 
 from genbayes.data.space import Box
-from genbayes.design.faults import BudgetSpent, RepeatKept, RunFailed
 from genbayes.design.frames import to_frame
 from genbayes.design.opening import (
     check_same_space,
@@ -26,17 +25,16 @@ from genbayes.design.opening import (
     draw_seed,
     store_class,
 )
-from genbayes.design.proposers import Proposer, propose_points
-from genbayes.design.response import as_response
-from genbayes.design.trial import DAY, MAX_ATTEMPTS, Outcome, Record, Settings, Status, Trial, key_of
-from genbayes.errors import InvalidInput
+from genbayes.design.trial import DAY, MAX_ATTEMPTS, LeaseTerms, Outcome, Record, Settings, Status, Trial
+from genbayes.errors import BudgetSpent, InvalidInput, RepeatKept, RunFailed
 from genbayes.seeding import RandomState
-from genbayes.validation import check_choice, check_count, check_nonnegative
+from genbayes.validation import check_choice, check_count, check_nonnegative, check_response
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from genbayes.design.learning import LearningCurve
+    from genbayes.design.proposers import Proposer
     from genbayes.design.running import Tally
     from genbayes.design.store import Store
 
@@ -45,7 +43,7 @@ __all__ = ["PROPOSERS", "Campaign"]
 # Proposers by name, imported when one is first asked: some stand on torch.
 PROPOSERS = {
     "random": "genbayes.design.proposers:RandomProposer",
-    "model": "genbayes.design.proposer:ModelProposer",
+    "model": "genbayes.design.proposers:ModelProposer",
 }
 DEFAULT_PROPOSER = "model"
 
@@ -203,26 +201,49 @@ class Campaign:
             The trials.
         """
         seconds = self.settings.lease_seconds if lease_seconds is None else lease_seconds
-        check_nonnegative(seconds, "lease_seconds", strictly=True)
-        terms = self.settings.budget if budget is None else budget, seconds, worker or default_worker()
-        trials = self._store.ask(n, *terms, uuid4().hex)
+        terms = LeaseTerms(
+            seconds=check_nonnegative(seconds, "lease_seconds", strictly=True),
+            worker=worker or default_worker(),
+            budget=self.settings.budget if budget is None else budget,
+        )
+        trials = self._lease(n, terms)
         for tries_left in reversed(range(N_TRIES)):
-            points, expected = self._propose(n - len(trials), terms[0], again=tries_left < N_TRIES - 1)
-            if not points:
+            records = self._store.records() if len(trials) < n else []
+            n_more = n - len(trials) if terms.budget is None else min(n - len(trials), terms.budget - len(records))
+            if n_more <= 0:
                 break
-            taken = self._store.add_and_ask(points, expected if tries_left else None, *terms, uuid4().hex)
-            trials += self._store.ask(n - len(trials), *terms, uuid4().hex) if taken is None else taken
+            # One stream a trial, so that a resumed campaign proposes what it would have; those who collide part ways.
+            is_first = tries_left == N_TRIES - 1
+            rng = np.random.default_rng([self.settings.seed, len(records)] if is_first else None)
+            points = self._propose(records, n_more, rng)
+            added = self._lease_new(points, len(records) if tries_left else None, terms)
+            trials += self._lease(n - len(trials), terms) if added is None else added
         return trials
 
-    def _propose(self, n: int, budget: int | None, *, again: bool) -> tuple[list[dict[str, Any]], int]:
-        """Inputs of up to n further trials, and how many trials there were when they were proposed."""
-        records = self._store.records() if n else []
-        n = n if budget is None else min(n, budget - len(records))
-        if n <= 0:
-            return [], len(records)
-        # One stream a trial, so that a resumed campaign proposes what it would have; those who collide part ways.
-        rng = np.random.default_rng(None if again else [self.settings.seed, len(records)])
-        return propose_points(self.proposer, self.space, records, n, rng), len(records)
+    def _lease(self, n: int, terms: LeaseTerms) -> list[Trial]:
+        """Up to n trials of those that are there."""
+        request = uuid4().hex  # one for all attempts: a transaction that is repeated is known by it
+        return self._store.write(lambda ledger: ledger.ask(n, terms, request))
+
+    def _lease_new(self, points: list[dict[str, Any]], expected: int | None, terms: LeaseTerms) -> list[Trial] | None:
+        """New trials at `points`; None, and nothing done, where others have added trials to those `expected`."""
+        request = uuid4().hex
+        return self._store.write(lambda ledger: ledger.add_and_ask(points, expected, terms, request))
+
+    def _propose(self, records: Sequence[Record], n: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+        """The inputs of the next n trials, given all trials so far; runs that failed have y NaN."""
+        ended = sorted(
+            (r for r in records if r.state in ("done", "failed")), key=lambda r: (r.finished_at or 0.0, r.number)
+        )
+        X_done = self.space.to_unit(record.x for record in ended)
+        y_done = np.array([np.nan if record.y is None else record.y for record in ended], dtype=np.float64)
+        X_running = self.space.to_unit(record.x for record in records if record.state in ("open", "running"))
+        proposed = self.proposer.propose(self.space, X_done, y_done, X_running, n, rng)
+        U = np.asarray(proposed, dtype=np.float64)
+        if U.shape != (n, self.space.d) or not np.isfinite(U).all():
+            shape = (n, self.space.d)
+            raise InvalidInput(f"proposer must return finite points of shape {shape}, got {U.tolist()!r:.60}")
+        return list(self.space.from_unit(np.clip(U, 0.0, 1.0)))
 
     @property
     def proposer(self) -> Proposer:
@@ -247,9 +268,10 @@ class Campaign:
             The numbers of the trials.
         """
         rows: list[Any] = points.to_dict("records") if hasattr(points, "to_dict") else list(points)
-        return self._store.add([self.space.take(row) for row in rows], uuid4().hex)
+        taken, request = [self.space.take(row) for row in rows], uuid4().hex
+        return self._store.write(lambda ledger: ledger.add(taken, "added", request))
 
-    def tell(self, trial: Trial | int, y: Any) -> Outcome:
+    def tell(self, trial: Trial | int, y: object) -> Outcome:
         """Record what a run gave; when this returns, it is in the database.
 
         The first result of a trial counts, whatever became of its lease. Another is kept as a repeat, with a warning.
@@ -262,14 +284,15 @@ class Campaign:
         Returns:
             "counted", "repeat", "again" or "failed".
         """
-        number, lease = key_of(trial)
+        number, lease = _number_and_lease(trial)
         try:
-            value = as_response(y)
+            value = check_response(y)
         except InvalidInput as error:
-            self._store.fail(number, lease, str(error))
+            self.fail(trial, str(error))
             warnings.warn(f"{error}; trial {number} was recorded as failed", RunFailed, stacklevel=2)
             return "failed"
-        outcome = self._store.tell(number, lease, value, default_worker())
+        worker = default_worker()
+        outcome = self._store.write(lambda ledger: ledger.tell(number, lease, value, worker))
         if outcome == "repeat":
             warnings.warn(
                 f"trial {number} had a result already; {value!r} was kept as a repeat and is not counted",
@@ -288,7 +311,8 @@ class Campaign:
         Returns:
             "failed"; "again" where it had failed; "late" where it is done or another's by now, and nothing changes.
         """
-        return self._store.fail(*key_of(trial), str(reason))
+        number, lease = _number_and_lease(trial)
+        return self._store.write(lambda ledger: ledger.fail(number, lease, str(reason)))
 
     def renew(self, trial: Trial) -> None:
         """Begin the lease of a long run anew.
@@ -296,11 +320,11 @@ class Campaign:
         Raises:
             LeaseLost: It is another's by now, or finished; a result may still be told.
         """
-        self._store.renew(trial.number, trial.lease, trial.lease_seconds)
+        self._store.write(lambda ledger: ledger.renew(trial.number, trial.lease, trial.lease_seconds))
 
     def release(self, trial: Trial) -> bool:
         """Hand a trial back, to be offered at once; False where it was not yours any more."""
-        return self._store.release(trial.number, trial.lease)
+        return self._store.write(lambda ledger: ledger.release(trial.number, trial.lease))
 
     def run(
         self,
@@ -397,3 +421,8 @@ class Campaign:
 
     def __repr__(self) -> str:
         return f"Campaign({self.name!r} in {self.url!r})"
+
+
+def _number_and_lease(trial: Trial | int) -> tuple[int, int | None]:
+    """A bare number comes without a lease."""
+    return (trial.number, trial.lease) if isinstance(trial, Trial) else (check_count(trial, "trial"), None)

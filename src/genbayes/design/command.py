@@ -20,12 +20,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from genbayes.data.space import Box
-from genbayes.design.faults import SimulatorBroken
-from genbayes.design.response import as_response
 from genbayes.design.running import SimulationFailed, Stopped, StopSignal
 from genbayes.design.trial import Trial
-from genbayes.errors import InvalidInput
-from genbayes.validation import suggest
+from genbayes.errors import InvalidInput, SimulatorBroken
+from genbayes.validation import check_response, suggest
 
 __all__ = ["Command", "fill", "read_response"]
 
@@ -180,7 +178,7 @@ def read_response(text: str, key: str, rule: str) -> float:
         if key not in found:
             raise SimulationFailed(f"{rule}, got an object without {key!r}{suggest(key, found)}")
         found = found[key]
-    return as_response(found)
+    return check_response(found)
 
 
 def _numbers(line: str) -> Any:

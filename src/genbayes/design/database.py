@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,7 +74,7 @@ class Database:
         Returns:
             What `work` returned.
         """
-        return self._repeat(lambda: self._once(work, read_only=True), 0.0 if once else self.patience)
+        return self._repeat(partial(self._once, work, read_only=True), 0.0 if once else self.patience)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns after its transaction is committed; repeated when the line breaks.
@@ -87,7 +88,7 @@ class Database:
         Raises:
             StoreUnavailable: The database was locked or out of reach for too long.
         """
-        return self._repeat(lambda: self._once(work, read_only=False), self.patience)
+        return self._repeat(partial(self._once, work, read_only=False), self.patience)
 
     def use_wal(self) -> None:
         """Let readers and a writer of an SQLite file work at once; the file remembers it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from genbayes.arrays import BoolArray, FloatArray
 if TYPE_CHECKING:
     from genbayes.surrogate.failure import FailureModel
 
-__all__ = ["AwareOfFailures", "Failures", "learn_where_runs_fail"]
+__all__ = ["Failures", "learn_where_runs_fail"]
 
 GROWTH = 1.2  # of the runs, after which it is learnt anew even if no other run has failed
 
@@ -43,31 +43,3 @@ def learn_where_runs_fail(
     if known is not None and known.n_failed == n_failed and len(X) < GROWTH * known.n:
         return known
     return Failures(learn_failures(X, failed, np.ones(len(X)), rng), len(X), n_failed)
-
-
-class AwareOfFailures:
-    """A model with `predict_failure_probability`, everything else as it was.
-
-    Args:
-        model: The model.
-        failures: Where runs fail.
-
-    Example:
-        >>> from genbayes.surrogate.failure import FailureModel
-        >>> AwareOfFailures("model", Failures(FailureModel(), 3, 0)).predict_failure_probability(np.zeros((2, 1)))
-        array([0., 0.])
-    """
-
-    def __init__(self, model: Any, failures: Failures) -> None:
-        self._model, self._failures = model, failures
-
-    def predict_failure_probability(self, X: FloatArray) -> FloatArray:
-        """Probability that a run at x fails, (n, p) -> (n,)."""
-        return self._failures.model.probability(X)
-
-    def imagine(self, X: FloatArray) -> AwareOfFailures:
-        """As the model's own."""
-        return AwareOfFailures(self._model.imagine(X), self._failures)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, or_, select, update
 
-from genbayes.design.faults import LeaseLost
 from genbayes.design.records import ABANDONED
-from genbayes.design.schema import CAMPAIGNS, LEASES, RESULTS, TRIALS
-from genbayes.design.trial import Outcome, Trial
-from genbayes.errors import InvalidInput
+from genbayes.design.schema import LEASES, RESULTS, TRIALS
+from genbayes.design.trial import LeaseTerms, Outcome, Trial
+from genbayes.errors import InvalidInput, LeaseLost
 
 __all__ = ["Ledger"]
 
 
+@dataclass
 class Ledger:
     """The trials of one campaign at one moment, under its lock.
 
@@ -33,14 +34,10 @@ class Ledger:
         max_attempts: Leases of one trial that may run out before it is given up; None for any number.
     """
 
-    def __init__(self, connection: Connection, campaign_id: int, now: float, max_attempts: int | None = None) -> None:
-        self.connection, self.campaign_id, self.now = connection, campaign_id, now
-        self.max_attempts = max_attempts
-
-    def lock(self) -> None:
-        """Let the writers of a campaign take turns; SQLite has one writer anyhow and ignores it."""
-        lock = select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.id == self.campaign_id).with_for_update()
-        self.connection.execute(lock)
+    connection: Connection
+    campaign_id: int
+    now: float
+    max_attempts: int | None = None
 
     def count(self, *which: ColumnElement[bool]) -> int:
         """Trials there are, in any state unless `which` says more."""
@@ -82,18 +79,38 @@ class Ledger:
         rows = self.connection.execute(found)
         return [Trial(row.number, json.loads(row.x), row.token, row.seconds, row.holder) for row in rows]
 
-    def grant(self, n: int, budget: int | None, seconds: float, worker: str, request: str) -> list[Trial]:
+    def add_and_ask(
+        self, points: Sequence[Mapping[str, Any]], expected: int | None, terms: LeaseTerms, request: str
+    ) -> list[Trial] | None:
+        """New trials at `points`, leased at once; None, and nothing done, where there are not `expected` trials.
+
+        Whatever is expected, there are never more trials than the budget allows.
+        """
+        known = self.answered(request)
+        if known:
+            return known
+        n_trials = self.count()
+        if expected is not None and n_trials != expected:
+            return None
+        left = len(points) if terms.budget is None else max(0, terms.budget - n_trials)
+        self.add(points[:left], "proposed", request)
+        return self.ask(len(points), terms, request)
+
+    def ask(self, n: int, terms: LeaseTerms, request: str) -> list[Trial]:
         """Lease up to n trials: those offered before, then new ones within the budget, the oldest first.
 
         A trial is paid for when it is first handed out, so one that is offered again costs nothing. One that has been
-        offered too often is given up first.
+        offered too often is given up first. The same request again is given the same trials.
         """
+        known = self.answered(request)
+        if known:
+            return known
         self._give_up()
         handed_back = and_(TRIALS.c.state == "open", TRIALS.c.n_leases > 0)
         rows = self._take(or_(self._has_lapsed, handed_back), n)
-        left = n if budget is None else max(0, budget - self.count(TRIALS.c.n_leases > 0))
+        left = n if terms.budget is None else max(0, terms.budget - self.count(TRIALS.c.n_leases > 0))
         rows += self._take(and_(TRIALS.c.state == "open", TRIALS.c.n_leases == 0), min(n - len(rows), left))
-        return [self._lease(row, seconds, worker, request) for row in rows]
+        return [self._lease(row, terms, request) for row in rows]
 
     @property
     def _has_lapsed(self) -> ColumnElement[bool]:
@@ -114,11 +131,12 @@ class Ledger:
         mine = select(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, which)
         return list(self.connection.execute(mine.order_by(TRIALS.c.number).limit(n)).all())
 
-    def _lease(self, row: Row[Any], seconds: float, worker: str, request: str) -> Trial:
+    def _lease(self, row: Row[Any], terms: LeaseTerms, request: str) -> Trial:
         if row.state == "running":
             self._end(row.lease_id, "lapsed", at=row.expires_at)
-        lease = {"trial_id": row.id, "request": request, "worker": worker, "seconds": seconds}
-        lease |= {"granted_at": self.now, "expires_at": self.now + seconds}
+        expires_at = self.now + terms.seconds
+        lease = {"trial_id": row.id, "request": request, "worker": terms.worker, "seconds": terms.seconds}
+        lease |= {"granted_at": self.now, "expires_at": expires_at}
         key = self.connection.execute(insert(LEASES).values(lease)).inserted_primary_key
         assert key is not None
         token = int(key[0])
@@ -126,33 +144,32 @@ class Ledger:
             row.id,
             state="running",
             lease_id=token,
-            expires_at=self.now + seconds,
-            worker=worker,
+            expires_at=expires_at,
+            worker=terms.worker,
             n_leases=row.n_leases + 1,
             started_at=self.now,
             reason=None,
         )
-        return Trial(row.number, json.loads(row.x), token, seconds, worker)
+        return Trial(row.number, json.loads(row.x), token, terms.seconds, terms.worker)
 
     def tell(self, number: int, lease: int | None, y: float, worker: str = "") -> Outcome:
         """Record a result: "counted" for the first, "repeat" for another, "again" for one that is known."""
-        row = self._find(number)
-        holder = self._holder(row, lease) or worker
-        if self._is_known(row.id, lease, y):
+        row, holder = self._find(number, lease)
+        same = (RESULTS.c.trial_id == row.id, RESULTS.c.lease_id.is_not_distinct_from(lease), RESULTS.c.y == y)
+        if self.connection.scalar(select(RESULTS.c.id).where(*same).limit(1)) is not None:
             return "again"
         counts = row.state != "done"
         result = {"trial_id": row.id, "lease_id": lease, "y": y, "counted": counts}
-        self.connection.execute(insert(RESULTS).values(**result, worker=holder, told_at=self.now))
+        self.connection.execute(insert(RESULTS).values(**result, worker=holder or worker, told_at=self.now))
         self._end(lease, "told")
         if not counts:
             return "repeat"
-        self._change(row.id, state="done", y=y, reason=None, worker=holder, finished_at=self.now)
+        self._change(row.id, state="done", y=y, reason=None, worker=holder or worker, finished_at=self.now)
         return "counted"
 
     def fail(self, number: int, lease: int | None, reason: str) -> Outcome:
         """Record a failure: "failed", "again" where it had failed, "late" where it is done or another's by now."""
-        row = self._find(number)
-        self._holder(row, lease)
+        row, _ = self._find(number, lease)
         self._end(lease, "failed", reason=reason)
         if row.state == "failed":
             return "again"
@@ -163,8 +180,7 @@ class Ledger:
 
     def renew(self, number: int, lease: int, seconds: float) -> None:
         """Let a lease begin anew; one that ran out may be renewed as long as nobody else was offered the trial."""
-        row = self._find(number)
-        self._holder(row, lease)
+        row, _ = self._find(number, lease)
         if row.state != "running" or row.lease_id != lease:
             where = "another worker has it" if row.state == "running" else f"it is {row.state}"
             raise LeaseLost(f"lease of trial {number} must be the current one to be renewed, got {lease}; {where}")
@@ -173,35 +189,27 @@ class Ledger:
 
     def release(self, number: int, lease: int) -> bool:
         """Hand a trial back, so that it is offered at once; False where it is not the holder's any more."""
-        row = self._find(number)
-        self._holder(row, lease)
+        row, _ = self._find(number, lease)
         if row.state != "running" or row.lease_id != lease:
             return False
         self._end(lease, "released")
         self._change(row.id, state="open", expires_at=None)
         return True
 
-    def _find(self, number: int) -> Row[Any]:
+    def _find(self, number: int, lease: int | None) -> tuple[Row[Any], str]:
+        """A trial, and who was given the lease, which must be one of this trial's; "" without a lease."""
         wanted = select(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, TRIALS.c.number == number)
         row = self.connection.execute(wanted).one_or_none()
         if row is None:
             raise InvalidInput(f"trial must be one of the campaign's {self.count()}, got number {number!r}")
-        return row
-
-    def _holder(self, row: Row[Any], lease: int | None) -> str:
-        """Who was given the lease, if it is one of this trial's."""
         if lease is None:
-            return ""
+            return row, ""
         worker = self.connection.scalar(
             select(LEASES.c.worker).where(LEASES.c.id == lease, LEASES.c.trial_id == row.id)
         )
         if worker is None:
             raise InvalidInput(f"lease must be one that was given for trial {row.number}, got {lease!r}")
-        return str(worker)
-
-    def _is_known(self, trial_id: int, lease: int | None, y: float) -> bool:
-        same = (RESULTS.c.trial_id == trial_id, RESULTS.c.lease_id.is_not_distinct_from(lease), RESULTS.c.y == y)
-        return self.connection.scalar(select(RESULTS.c.id).where(*same).limit(1)) is not None
+        return row, str(worker)
 
     def _end(self, lease: int | None, ending: str, *, at: float | None = None, reason: str | None = None) -> None:
         """Close a lease for good; a result or a failure may still replace the word `lapsed`."""

@@ -1,22 +1,51 @@
-"""Who proposes the next inputs of a campaign: the interface, and one that looks at no response.
+"""Who proposes the next inputs of a campaign: the interface, random points, and a model that is told of every run.
 
-Everything happens in the unit cube of the space, one axis an input, where distances mean something. Runs that failed
-are told too, with y NaN, so that a proposer may keep away from them.
+Everything happens in the unit cube of the space, one axis an input, where distances mean something. `ModelProposer`
+(paper section 4.3) keeps its model from one call to the next and goes on from there as long as the runs it knows are
+among those it is told; otherwise it begins again. While runs are too few to learn from, points are spread far from
+those known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 
 from genbayes.arrays import FloatArray
 from genbayes.data.space import Box
-from genbayes.design.trial import Record
+from genbayes.design.acquisition import (
+    Acquisition,
+    AvoidFailures,
+    VarianceReduction,
+    disagreement,
+    interval_width,
+    predictive_variance,
+)
+from genbayes.design.automatic import AutoModel
+from genbayes.design.batch import Search, choose_batch
+from genbayes.design.encoding import encode
+from genbayes.design.failing import Failures, learn_where_runs_fail
+from genbayes.design.model import DesignModel
+from genbayes.design.process.model import DesignGP
 from genbayes.errors import InvalidInput
+from genbayes.optimise import maximise
+from genbayes.validation import check_choice, check_count
 
-__all__ = ["Proposer", "RandomProposer", "propose_points"]
+__all__ = ["ModelProposer", "Proposer", "RandomProposer"]
+
+N_CANDIDATES = 500
+N_REFERENCE = 400  # inputs over which the variance is to be lowered
+FEWEST_RUNS = 4  # a model of fewer says nothing
+MODELS = ("auto", "gp", "ensemble")
+ACQUISITIONS: dict[str, Acquisition] = {
+    "disagreement": disagreement,
+    "variance": predictive_variance,
+    "width": interval_width,
+}
+DEFAULT = "variance-reduction"
 
 
 class Proposer(Protocol):
@@ -73,28 +102,136 @@ class RandomProposer(Proposer):
         return space.uniform(n, rng)
 
 
-def propose_points(
-    proposer: Proposer, space: Box, records: Sequence[Record], n: int, rng: np.random.Generator
-) -> list[dict[str, Any]]:
-    """The inputs of the next n trials, given all trials so far.
+class ModelProposer(Proposer):
+    """Proposes the runs that a model expects to learn most from.
 
     Args:
-        proposer: Whom to ask.
-        space: The inputs.
-        records: The trials so far.
-        n: How many.
-        rng: The source of all randomness.
+        model: "auto", "gp", "ensemble" (GBC-AL: three networks with randomized priors), or a design model of your own.
+        acquisition: "variance-reduction" over the whole space, "disagreement" (the paper's), "variance", "width", or a
+            function `(model, X) -> (n,)` of the model's inputs; see `genbayes.design.acquisition`.
+        candidates: Points of the unit cube to choose among, shape (c, d), each at most once; None for all of it.
+        n_candidates: Points that are scored before going uphill from the best.
 
-    Returns:
-        n inputs.
+    Attributes:
+        model_: The fitted model; absent before enough runs are known.
+
+    Example:
+        >>> space, rng = Box({"x": (0.0, 5.0)}), np.random.default_rng(0)
+        >>> X = np.array([[0.0], [0.1], [0.2], [0.3], [1.0]])
+        >>> proposer = ModelProposer("gp")
+        >>> U = proposer.propose(space, X, np.sin(9 * X[:, 0]), np.empty((0, 1)), 1, rng)
+        >>> bool(0.4 < U[0, 0] < 0.9)  # the gap
+        True
     """
-    ended = sorted(
-        (r for r in records if r.state in ("done", "failed")), key=lambda r: (r.finished_at or 0.0, r.number)
-    )
-    X_done = space.to_unit(record.x for record in ended)
-    y_done = np.array([np.nan if record.y is None else record.y for record in ended], dtype=np.float64)
-    X_running = space.to_unit(record.x for record in records if record.state in ("open", "running"))
-    U = np.asarray(proposer.propose(space, X_done, y_done, X_running, n, rng), dtype=np.float64)
-    if U.shape != (n, space.d) or not np.isfinite(U).all():
-        raise InvalidInput(f"proposer must return finite points of shape {(n, space.d)}, got {U.tolist()!r:.60}")
-    return list(space.from_unit(np.clip(U, 0.0, 1.0)))
+
+    model_: DesignModel
+
+    def __init__(
+        self,
+        model: str | DesignModel = "auto",
+        acquisition: str | Acquisition = DEFAULT,
+        candidates: FloatArray | None = None,
+        n_candidates: int = N_CANDIDATES,
+    ) -> None:
+        self.model = model
+        self.acquisition = acquisition
+        self.candidates = candidates
+        self.n_candidates = n_candidates
+        self._known: tuple[FloatArray, FloatArray] | None = None
+        self._failures: Failures | None = None
+
+    def propose(
+        self,
+        space: Box,
+        X_done: FloatArray,
+        y_done: FloatArray,
+        X_running: FloatArray,
+        n: int,
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        """Points where the acquisition is highest, shape (n, d)."""
+        check_count(n, "n")
+        taken = np.vstack([X_done, X_running])
+        search = self._search(space, taken, rng)
+        ran = np.isfinite(y_done)
+        X, y = X_done[ran], y_done[ran]
+        with threadpool_limits(limits=1, user_api="blas"):  # hundreds of runs: a second thread costs more than it gives
+            if len(np.unique(y)) < FEWEST_RUNS:
+                return _spread(search, taken, n)
+            model = self.learn(space, X, y, rng)
+            acquisition = self._acquisition(space, rng)
+            if not ran.all():
+                self._failures = learn_where_runs_fail(encode(space, X_done), ~ran, rng, self._failures)
+                acquisition = AvoidFailures(acquisition, probability=self._failures.model.probability)
+            return choose_batch(model, acquisition, search, n, lambda U: encode(space, U), X_running)
+
+    def learn(self, space: Box, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> DesignModel:
+        """Tell the model of all runs so far, (n, d) in the unit cube and (n,); it goes on from those it knows."""
+        Z = encode(space, X)
+        if self._known is None or not _begins_with(Z, y, *self._known):
+            self.model_ = self._make().fit(Z, y, rng)
+        elif len(y) > len(self._known[1]):
+            self.model_.update(Z, y, rng)
+        self._known = (Z, y)
+        return self.model_
+
+    def _make(self) -> DesignModel:
+        if isinstance(self.model, DesignModel):
+            return self.model
+        name = check_choice(self.model, "model", MODELS)
+        if name == "ensemble":
+            from genbayes.design.ensembles.priors import RandomizedPriors  # torch loads only when it is wanted
+
+            return RandomizedPriors()
+        return DesignGP() if name == "gp" else AutoModel()
+
+    def _acquisition(self, space: Box, rng: np.random.Generator) -> Acquisition:
+        if callable(self.acquisition):
+            return self.acquisition
+        name = check_choice(self.acquisition, "acquisition", [DEFAULT, *ACQUISITIONS])
+        if name != DEFAULT:
+            return ACQUISITIONS[name]
+        return VarianceReduction(encode(space, space.sobol(N_REFERENCE, rng)))
+
+    def _search(self, space: Box, taken: FloatArray, rng: np.random.Generator) -> Search:
+        """How the best point of a score is found: over the cube, or among the candidates that are left."""
+        if self.candidates is None:
+            return lambda score: maximise(score, space, rng, n_candidates=self.n_candidates).u
+        left = _left(self.candidates, taken)
+
+        def best(score: Callable[[FloatArray], FloatArray]) -> FloatArray:
+            if not len(left[0]):
+                raise InvalidInput("candidates must not all be taken, got none left; give more of them")
+            i = int(np.argmax(score(left[0])))
+            u: FloatArray = left[0][i]
+            left[0] = np.delete(left[0], i, axis=0)
+            return u
+
+        return best
+
+
+def _left(candidates: FloatArray, taken: FloatArray) -> list[FloatArray]:
+    """Candidates that are not among the points taken, in a list whose entry is replaced as they go."""
+    known = {row.tobytes() for row in np.ascontiguousarray(taken)}
+    rows = np.ascontiguousarray(candidates)
+    return [rows[[row.tobytes() not in known for row in rows]]]
+
+
+def _begins_with(Z: FloatArray, y: FloatArray, Z_known: FloatArray, y_known: FloatArray) -> bool:
+    n = len(y_known)
+    return n <= len(y) and np.array_equal(Z[:n], Z_known) and np.array_equal(y[:n], y_known)
+
+
+def _spread(search: Search, taken: FloatArray, n: int) -> FloatArray:
+    """Points far from all others, one after another."""
+    points = taken
+    for _ in range(n):
+        points = np.vstack([points, search(_distance_from(points))])
+    return points[len(taken) :]
+
+
+def _distance_from(points: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """A score that is the distance to the nearest of some points, (q, d), or to the walls where there are none."""
+    if not len(points):
+        return lambda U: np.asarray(np.minimum(U, 1 - U).min(axis=1))
+    return lambda U: np.asarray(np.sqrt(((U[:, None] - points[None]) ** 2).sum(axis=2)).min(axis=1))

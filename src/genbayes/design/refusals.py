@@ -5,8 +5,7 @@ from __future__ import annotations
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from genbayes.design.faults import StoreUnavailable
-from genbayes.errors import GenBayesError, InvalidInput, UnreadableFile, UnwritableFile
+from genbayes.errors import GenBayesError, InvalidInput, StoreUnavailable, UnreadableFile, UnwritableFile
 from genbayes.validation import suggest
 
 __all__ = ["explain", "is_passing", "parse_url", "show_url"]

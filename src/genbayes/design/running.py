@@ -16,11 +16,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from genbayes.design.faults import RepeatKept, ResultUndelivered, RunFailed, SimulatorBroken, StoreUnavailable
-from genbayes.design.keeper import LeaseKeeper
-from genbayes.design.response import as_response
+from genbayes.design.heartbeat import Heartbeat
 from genbayes.design.trial import Outcome, Status, Trial
-from genbayes.errors import GenBayesError, InvalidInput, UnwritableFile
+from genbayes.errors import (
+    GenBayesError,
+    InvalidInput,
+    RepeatKept,
+    ResultUndelivered,
+    RunFailed,
+    SimulatorBroken,
+    StoreUnavailable,
+    UnwritableFile,
+)
+from genbayes.validation import check_response
 
 if TYPE_CHECKING:
     from genbayes.design.campaign import Campaign
@@ -117,7 +125,7 @@ class Run:
     def settle(self, trial: Trial, future: Future[Any]) -> None:
         """Record what became of a run."""
         try:
-            y = as_response(future.result())
+            y = check_response(future.result())
         except (BrokenExecutor, SimulatorBroken):
             raise  # not the trial's fault
         except Exception as error:
@@ -220,12 +228,12 @@ def run_trials(
     argument = (lambda trial: trial) if wants_trial else (lambda trial: dict(trial.x))
     flying: dict[Future[Any], Trial] = {}
     held: dict[int, Trial] = {}
-    with LeaseKeeper(campaign, lease) as keeper:
+    with Heartbeat(campaign, lease) as heartbeat:
         try:
             while True:
                 for trial in run.take(at_once - len(flying)):
                     held[trial.lease] = trial
-                    keeper.keep(trial)
+                    heartbeat.add(trial)
                     flying[_begin(executor, simulator, argument(trial))] = trial
                 if not flying and not (waits and run.waits_for_others()):
                     return run.tally
@@ -233,7 +241,7 @@ def run_trials(
                     trial = flying[future]
                     run.settle(trial, future)
                     del flying[future], held[trial.lease]
-                    keeper.drop(trial)
+                    heartbeat.drop(trial)
         except Stopped:
             return run.tally
         finally:

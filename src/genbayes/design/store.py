@@ -1,4 +1,4 @@
-"""The campaign in SQL: every method is one transaction, committed before anyone hears of it.
+"""The campaign in a database: every call is one transaction, committed before anyone hears of it.
 
 The database is the state: whoever opens it after a crash, or from another machine, goes on exactly where others
 stopped. What may happen to a trial is written in `ledger`, how transactions survive a broken line in `database`.
@@ -25,7 +25,7 @@ from genbayes.design.schema import (
     prepare_schema,
     schema_version,
 )
-from genbayes.design.trial import Outcome, Record, Settings, Status, Trial
+from genbayes.design.trial import Record, Settings, Status
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.validation import suggest
 
@@ -107,82 +107,32 @@ class Store:
         except (ValueError, TypeError) as error:
             raise UnreadableFile(f"campaign {name!r} must have readable settings, got {error}") from error
 
-    def ask(self, n: int, budget: int | None, seconds: float, worker: str, request: str) -> list[Trial]:
-        """Lease up to n trials that are there; the same request again is given the same ones."""
-        return self._write(lambda now: now.answered(request) or now.grant(n, budget, seconds, worker, request))
+    def write(self, work: Callable[[Ledger], T]) -> T:
+        """What `work` returns, once what it did to the ledger is committed; it must be safe to repeat."""
 
-    def add(self, points: Sequence[Mapping[str, Any]], request: str) -> list[int]:
-        """New open trials, before any that would be proposed; returns their numbers."""
-        return self._write(lambda now: now.add(points, "added", request))
+        def locked(connection: Connection) -> T:
+            # Writers of a campaign take turns; SQLite has one writer anyhow and ignores it.
+            connection.execute(select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.id == self.campaign_id).with_for_update())
+            now = self.database.now(connection)  # read under the lock: time does not stand still in a queue
+            return work(Ledger(connection, self.campaign_id, now, self.settings.max_attempts))
 
-    def add_and_ask(
-        self,
-        points: Sequence[Mapping[str, Any]],
-        expected: int | None,
-        budget: int | None,
-        seconds: float,
-        worker: str,
-        request: str,
-    ) -> list[Trial] | None:
-        """New trials at `points`, leased at once; None, and nothing done, where there are not `expected` trials.
-
-        Whatever is expected, there are never more trials than the budget allows.
-        """
-
-        def work(now: Ledger) -> list[Trial] | None:
-            known = now.answered(request)
-            if known:
-                return known
-            count = now.count()
-            if expected is not None and count != expected:
-                return None
-            left = len(points) if budget is None else max(0, budget - count)
-            now.add(points[:left], "proposed", request)
-            return now.grant(len(points), budget, seconds, worker, request)
-
-        return self._write(work)
-
-    def tell(self, number: int, lease: int | None, y: float, worker: str = "") -> Outcome:
-        """Record a result; see `Ledger.tell`."""
-        return self._write(lambda now: now.tell(number, lease, y, worker))
-
-    def fail(self, number: int, lease: int | None, reason: str) -> Outcome:
-        """Record a failure; see `Ledger.fail`."""
-        return self._write(lambda now: now.fail(number, lease, reason))
-
-    def renew(self, number: int, lease: int, seconds: float) -> None:
-        """Let a lease begin anew; see `Ledger.renew`."""
-        self._write(lambda now: now.renew(number, lease, seconds))
-
-    def release(self, number: int, lease: int) -> bool:
-        """Hand a trial back; see `Ledger.release`."""
-        return self._write(lambda now: now.release(number, lease))
+        return self.database.write(locked)
 
     def records(self) -> list[Record]:
         """Every trial, by number."""
-        return self.database.read(lambda connection: read_records(connection, self.campaign_id, self._now(connection)))
+        return self.database.read(
+            lambda connection: read_records(connection, self.campaign_id, self.database.now(connection))
+        )
 
     def status(self) -> Status:
         """Where the campaign stands."""
 
         def work(connection: Connection) -> Status:
-            records = read_records(connection, self.campaign_id, self._now(connection))
+            records = read_records(connection, self.campaign_id, self.database.now(connection))
             odd = count_lapses(connection, self.campaign_id), count_repeats(connection, self.campaign_id)
             return summarise(self.name, self.settings.budget, records, *odd)
 
         return self.database.read(work)
-
-    def _now(self, connection: Connection) -> float:
-        return self.database.now(connection)
-
-    def _write(self, work: Callable[[Ledger], T]) -> T:
-        def locked(connection: Connection) -> T:
-            ledger = Ledger(connection, self.campaign_id, 0.0, self.settings.max_attempts)
-            ledger.lock()
-            ledger.now = self.database.now(connection)  # read under the lock: time does not stand still in a queue
-            return work(ledger)
-
-        return self.database.write(locked)
 
 
 def _find(connection: Connection, name: str) -> Row[Any] | None:

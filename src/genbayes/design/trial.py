@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from genbayes.validation import check_count
-
-__all__ = ["MAX_ATTEMPTS", "Outcome", "Record", "Settings", "Status", "Trial", "key_of"]
+__all__ = ["MAX_ATTEMPTS", "LeaseTerms", "Outcome", "Record", "Settings", "Status", "Trial"]
 
 State = Literal["open", "running", "done", "failed"]
 Outcome = Literal["counted", "repeat", "again", "failed", "late"]
@@ -45,14 +43,19 @@ class Trial:
         return {**asdict(self), "x": dict(self.x)}
 
 
-def key_of(trial: Trial | int) -> tuple[int, int | None]:
-    """Number and lease of a trial; a bare number comes without a lease.
+@dataclass(frozen=True)
+class LeaseTerms:
+    """On what terms trials are handed out.
 
-    Example:
-        >>> key_of(Trial(1, {"mach": 2.0}, lease=7)), key_of(3)
-        ((1, 7), (3, None))
+    Attributes:
+        seconds: How long a lease lasts.
+        worker: Who asks.
+        budget: Trials that may be handed out in all; None for no end.
     """
-    return (trial.number, trial.lease) if isinstance(trial, Trial) else (check_count(trial, "trial"), None)
+
+    seconds: float
+    worker: str
+    budget: int | None = None
 
 
 @dataclass(frozen=True)

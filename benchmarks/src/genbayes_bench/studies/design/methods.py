@@ -11,7 +11,7 @@ from genbayes.arrays import FloatArray
 from genbayes.baselines import DeepGP
 from genbayes.design.acquisition import disagreement
 from genbayes.design.ensembles import RandomizedPriors
-from genbayes.design.proposer import ModelProposer
+from genbayes.design.proposers import ModelProposer
 from genbayes_bench.rivals.ensembles import SNGP, Anchored, Bootstrap, LastLayerLaplace
 from genbayes_bench.studies.design.problems import DesignProblem, Game
 

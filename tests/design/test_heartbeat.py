@@ -2,7 +2,7 @@
 
 import time
 
-from genbayes.design.keeper import LeaseKeeper
+from genbayes.design.heartbeat import Heartbeat
 
 
 def wait_until(condition) -> bool:
@@ -15,10 +15,10 @@ def wait_until(condition) -> bool:
 def test_a_kept_lease_is_renewed_and_a_dropped_one_lapses(make_campaign) -> None:
     campaign = make_campaign(n_initial=2, budget=2)
     kept, dropped = campaign.ask(2, lease_seconds=1.5)
-    with LeaseKeeper(campaign, 1.5) as keeper:
-        keeper.keep(kept)
-        keeper.keep(dropped)
-        keeper.drop(dropped)
+    with Heartbeat(campaign, 1.5) as heartbeat:
+        heartbeat.add(kept)
+        heartbeat.add(dropped)
+        heartbeat.drop(dropped)
         assert wait_until(lambda: campaign.status().n_lapsed == 1)
         assert [trial.number for trial in campaign.take(2)] == [dropped.number]
         assert campaign.status().n_running == 2
@@ -28,9 +28,9 @@ def test_a_lost_lease_is_let_go_and_does_no_harm(make_campaign) -> None:
     campaign = make_campaign(n_initial=1)
     trial = campaign.ask(lease_seconds=0.3)
     campaign.tell(trial, 1.0)
-    with LeaseKeeper(campaign, 0.3) as keeper:
-        keeper.keep(trial)
-        assert wait_until(lambda: not keeper._kept)
+    with Heartbeat(campaign, 0.3) as heartbeat:
+        heartbeat.add(trial)
+        assert wait_until(lambda: not heartbeat._trials)
     assert campaign.to_frame()["y"].tolist() == [1.0]
 
 
@@ -45,7 +45,7 @@ def test_a_database_out_of_reach_is_tried_again_at_the_next_turn(make_campaign) 
         if len(calls) < 3:
             raise StoreUnavailable("gone")
 
-    campaign._store.renew = renew
-    with LeaseKeeper(campaign, 0.3) as keeper:
-        keeper.keep(trial)
+    campaign.renew = renew
+    with Heartbeat(campaign, 0.3) as heartbeat:
+        heartbeat.add(trial)
         assert wait_until(lambda: len(calls) >= 3)

@@ -242,3 +242,12 @@ def test_bounds_of_the_response_hold_beside_a_jump() -> None:
     law = model.fit(data.X, np.clip(data.y, -4, 14)).predict_distribution(data.X)
     assert law.ppf(1e-6).min() >= -5
     assert law.ppf(1 - 1e-6).max() <= 15
+
+
+def test_a_second_map_that_splits_regimes_is_refused_and_one_that_only_adds_columns_is_not() -> None:
+    data = draw(60)
+    settings = {"n_members": 1, "n_epochs": 2, "n_hidden": 8, "random_state": 0}
+    with pytest.raises(InvalidInput, match="at most one map that splits the runs into regimes, got BoundaryFeatures"):
+        QuantileSurrogate(features=[BoundaryFeatures(), BoundaryFeatures()], **settings).fit(data.X, data.y)
+    both = QuantileSurrogate(features=[BoundaryFeatures(), BoundaryFeatures(mix=False)], **settings)
+    assert both.fit(data.X, data.y).input_scaler_.n_outputs == 4

@@ -121,7 +121,7 @@ def test_the_deep_plan_must_earn_its_freedom(gain: float, chosen: str) -> None:
     """Gains of 0.5 or 0.02 with a standard error of 1 / sqrt(200) = 0.07."""
     noise = torch.randn(2, 100, generator=torch.Generator().manual_seed(0))
     noise -= noise.mean()
-    weight = torch.full((2, 100), 1 / 200)
+    weight = torch.ones(2, 100)
 
     def attempt(name: str, scores: torch.Tensor) -> Attempt:
         return Attempt(Plan(name, None, torch.ones(1), is_deep=name == "deep"), None, None, scores, weight)
@@ -143,7 +143,7 @@ class Troop(Team):
         tried.append(job)
         history = History(*[np.empty(0)] * 4, seconds=0.0, n_threads=1, is_unfinished=plan.name in unfinished)
         gain = torch.tensor([[1.0, -1.0]]) * scores.get(("doubt about", plan.name), 0.0)
-        return Attempt(plan, None, history, scores[job] + gain, torch.full((1, 2), 0.5))
+        return Attempt(plan, None, history, scores[job] + gain, torch.ones(1, 2))
 
 
 def plan(name: str, n_rounds: int = 3) -> Plan:

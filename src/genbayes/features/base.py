@@ -2,8 +2,8 @@
 
 A map may look at the responses while it is fitted, so `fit_transform` must return honest features: for a training
 row, what the map would have said of it had it not seen that row's response. The first d columns of z are x. A map that
-splits the runs into alternatives, such as regimes, may say more: what a model should learn from, and how its answers
-under each alternative are to be mixed.
+splits the runs into regimes may say more: what a model should learn from, and how its answers under each are to be
+mixed (`models.protocols.SplitsRegimes`).
 """
 
 from __future__ import annotations
@@ -30,22 +30,6 @@ class FeatureMap(BaseEstimator, ABC):
     @abstractmethod
     def transform(self, X: FloatArray) -> FloatArray:
         """Features of new inputs, (n, d) -> (n, p)."""
-
-    def conditioned(self, Z: FloatArray) -> FloatArray:
-        """What a model should learn from, given the features of the runs just fitted, (n, p); Z itself by default."""
-        return Z
-
-    def alternatives(self, Z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """Probability of each alternative, (n, k), and features under each, k of (n, p); one, Z itself, by default."""
-        return np.ones((len(Z), 1)), [Z]
-
-    def standardised(self, y: FloatArray) -> FloatArray:
-        """Responses of the runs just fitted, free of what the alternatives explain, (n,) -> (n,); y by default."""
-        return y
-
-    def levels(self) -> tuple[FloatArray, FloatArray]:
-        """Location and scale that `standardised` takes out under each alternative, (k,) each; 0 and 1 by default."""
-        return np.zeros(1), np.ones(1)
 
     @abstractmethod
     def to_state(self) -> State:

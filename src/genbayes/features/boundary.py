@@ -108,7 +108,7 @@ class BoundaryFeatures(FeatureMap):
     def alternatives(self, Z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
         """Probabilities of the regimes, (n, k), and features in each, k of (n, p)."""
         if not self.mix or self.classifier_ is None:
-            return super().alternatives(Z)
+            return np.ones((len(Z), 1)), [Z]
         upper = Z[:, self._columns]
         probability = np.column_stack([1 - upper, upper]) if self.n_regimes_ == 2 else upper
         return probability, [self._in_regime(Z, np.full(len(Z), k)) for k in range(self.n_regimes_)]
@@ -120,9 +120,9 @@ class BoundaryFeatures(FeatureMap):
         return np.asarray((y - self.location_[self._regime]) / self.scale_[self._regime])
 
     def levels(self) -> tuple[FloatArray, FloatArray]:
-        """Mean and spread of the responses in each regime, (k,) each."""
+        """Mean and spread of the responses in each regime, (k,) each; one of 0 and 1 where nothing is split."""
         if not self.mix or self.classifier_ is None:
-            return super().levels()
+            return np.zeros(1), np.ones(1)
         return self.location_, self.scale_
 
     def to_state(self) -> State:

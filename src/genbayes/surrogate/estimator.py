@@ -7,6 +7,7 @@ attributes ending in an underscore. Everything it predicts is read from one law 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,21 +18,30 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from genbayes.arrays import FloatArray
 from genbayes.data.dataset import Dataset
 from genbayes.distribution import Normal, QuantileFunction
-from genbayes.errors import InvalidInput
-from genbayes.features import FeatureMap, Identity, measure_bimodality
-from genbayes.network import DEFAULT, QUANTILE_DOMINANT, LossWeights
+from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.features import Bimodality, BoundaryFeatures, FeatureMap, Identity, measure_bimodality
+from genbayes.features.mixture import GaussianMixture
+from genbayes.models.protocols import SplitsRegimes
+from genbayes.network import DEFAULT, QUANTILE_DOMINANT, IQNSettings, LossWeights, NetworkShape, PriorIQN
 from genbayes.persistence import State
 from genbayes.scaling import Bounds, as_bounds
 from genbayes.seeding import RandomState, as_generator
 from genbayes.surrogate.ensemble import at_levels, law_of_mean, law_over_alternatives, member_quantiles
 from genbayes.surrogate.failure import FailureModel, GivenRuns, learn_failures, part_failures
-from genbayes.surrogate.options import RecipeOptions
-from genbayes.surrogate.recipes import train
-from genbayes.surrogate.state import restore_fitted, state_of_fitted
+from genbayes.surrogate.fast import train_fast
+from genbayes.surrogate.recipes import train_paper
 from genbayes.tabular import TabularRegressor
+from genbayes.tabular.state import known_parameters, restore_table, state_of_table
+from genbayes.training import History, TrainingSettings
 from genbayes.validation import check_choice, check_count, check_finite, check_nonnegative
 
 __all__ = ["QuantileSurrogate"]
+
+FEATURE_MAPS: dict[str, type[FeatureMap]] = {  # the only maps a file may name
+    "BoundaryFeatures": BoundaryFeatures,
+    "Identity": Identity,
+}
+HISTORY_CURVES = ("epoch", "loss", "held_out_epoch", "held_out_crps")
 
 
 class QuantileSurrogate(TabularRegressor):
@@ -142,24 +152,26 @@ class QuantileSurrogate(TabularRegressor):
         Returns:
             The fitted surrogate.
         """
-        options = self._check_settings()
+        bounds = self._check_settings()
         rng = as_generator(self.random_state)
         given = part_failures(X, y, sample_weight) if self.missing == "regime" else None
         runs_given = (X, y, sample_weight) if given is None else given.done
-        data = self._take_runs(*runs_given, options.bounds)
+        data = self._take_runs(*runs_given, bounds)
         self.weights_ = self._choose_weights(data)
         self.features_ = _as_maps(self.features)
         rng_features, rng_cover, rng_training = rng.spawn(3)
-        Z = data.X
+        Z, y_learnt = data.X, data.y
         for feature_map, child in zip(self.features_, rng_features.spawn(len(self.features_)), strict=True):
             Z = _checked_features(feature_map.fit_transform(Dataset(Z, data.y, data.weight), child), Z, feature_map)
-        for feature_map in self.features_:
-            Z = feature_map.conditioned(Z)
-        standardised = _level_map(self.features_, options.bounds).standardised(data.y)
-        runs = self._learn_scales(Dataset(Z, standardised, data.weight), rng_cover, options.bounds)
-        trained = train(runs, self.weights_, options, rng_training)
-        self.network_, self.history_, self.settings_ = trained.network, trained.history, trained.settings
-        self.spread_, self.relevance_ = trained.spread, trained.relevance
+        regimes = _regime_map(self.features_)
+        if regimes is not None:
+            Z = regimes.conditioned(Z)
+            y_learnt = (
+                regimes.standardised(y_learnt) if bounds == (None, None) else y_learnt
+            )  # bounds hold for y itself
+        runs = self._learn_scales(Dataset(Z, y_learnt, data.weight), rng_cover, bounds)
+        train = train_paper if self.recipe == "paper" else train_fast
+        self.network_, self.settings_, self.history_, self.spread_, self.relevance_ = train(self, runs, rng_training)
         self.failure_ = None if given is None else self._learn_failures(given, rng.spawn(1)[0])
         return self
 
@@ -171,21 +183,22 @@ class QuantileSurrogate(TabularRegressor):
             of: "run" for a new run at x; "mean" for what the ensemble knows of E[y | x], epistemic only.
 
         Returns:
-            One law per row.
+            One distribution per row.
         """
         check_choice(of, "of", ["run", "mean"])
         check_is_fitted(self, "network_")
-        probability, parts = self._alternatives(self._features(self._checked(X)))
-        inputs = [self.input_scaler_.transform(Z) for Z in parts]
-        found = [member_quantiles(self.network_, Z, self.spread_) for Z in inputs]
+        Z, scaler = self._features(self._checked(X)), self.response_scaler_
+        regimes = _regime_map(self.features_)
+        probability, parts = (np.ones((len(Z), 1)), [Z]) if regimes is None else regimes.alternatives(Z)
+        found = [member_quantiles(self.network_, self.input_scaler_.transform(part), self.spread_) for part in parts]
         q = torch.stack(found) if len(found) > 1 else found[0].unsqueeze(0)  # one copy less of what may be large
-        levels = _level_map(self.features_, self.response_scaler_.bounds).levels()
-        q = at_levels(q, levels, self.response_scaler_)
+        if regimes is not None and scaler.bounds == (None, None):
+            q = at_levels(q, regimes.levels(), scaler)
         if of == "run":
-            return law_over_alternatives(q, probability, self.response_scaler_)
+            return law_over_alternatives(q, probability, scaler)
         if q.shape[1] == 1:
             raise InvalidInput("n_members must be at least 2 for of='mean', got 1; fit again with n_members=5")
-        return law_of_mean(q, probability, self.response_scaler_)
+        return law_of_mean(q, probability, scaler)
 
     def predict_failure_probability(self, X: Any) -> FloatArray:
         """Probability that a run at x fails, by the runs of `fit` whose response was missing, (n, d) -> (n,).
@@ -222,40 +235,74 @@ class QuantileSurrogate(TabularRegressor):
         }
 
     def to_state(self) -> State:
-        """What the fitted surrogate keeps in its file."""
+        """What the fitted surrogate keeps in its file: settings, scales, columns, data fingerprint, network."""
         check_is_fitted(self, "network_")
-        return state_of_fitted(self)
+        table, mixture = state_of_table(self), self.bimodality_.mixture
+        values: dict[str, Any] = {
+            **table.values,
+            "weights": asdict(self.weights_),
+            "bimodality": [self.bimodality_.bic_gain, self.bimodality_.valley],
+            "settings": asdict(self.settings_),
+            "spread": self.spread_,
+            "seconds": self.history_.seconds,
+            "n_threads": self.history_.n_threads,
+            "n_maps": len(self.features_),
+        }
+        arrays = {f"network.{name}": part.detach().cpu().numpy() for name, part in self.network_.state_dict().items()}
+        arrays |= {**table.arrays, "relevance": self.relevance_}
+        arrays |= {f"history.{name}": getattr(self.history_, name) for name in HISTORY_CURVES}
+        arrays |= {"mixture": np.stack([mixture.share, mixture.mean, mixture.sd])}
+        state = State("QuantileSurrogate", values, arrays)
+        for i, each in enumerate(self.features_):
+            if FEATURE_MAPS.get(type(each).__name__) is not type(each):
+                raise InvalidInput(f"features must be maps of this library to be saved, got {type(each).__name__}")
+            state = state.with_part(f"map{i}", each.to_state())
+        return state if self.failure_ is None else state.with_part("failure", self.failure_.to_state())
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """The surrogate that a file describes."""
-        return restore_fitted(cls, state)
+        """The surrogate that a file describes; every part is checked against the others."""
+        model = cls(**known_parameters(cls, state.value("parameters")))
+        restore_table(model, state)
+        model.weights_ = LossWeights(**state.value("weights"))
+        bic_gain, valley = state.value("bimodality")
+        mixture = GaussianMixture(*state.array("mixture", (3, 2)))
+        model.bimodality_ = Bimodality(float(bic_gain), float(valley), mixture)
+        model.settings_ = _restored_settings(state.value("settings"))
+        parts = [state.nested(f"map{i}") for i in range(int(state.value("n_maps")))]
+        for part in parts:
+            if part.kind not in FEATURE_MAPS:
+                raise UnreadableFile(f"the model file must name a known feature map, got {part.kind!r}")
+        model.features_ = [FEATURE_MAPS[part.kind].from_state(part) for part in parts]
+        if any(not isinstance(each, Identity) for each in model.features_):
+            model.features = [clone(each) for each in model.features_]
+        model.network_ = _restored_network(model.settings_, state, model.input_scaler_.n_outputs)
+        epoch, loss, checked_at, crps = (state.array(f"history.{name}", (None,)) for name in HISTORY_CURVES)
+        seconds, n_threads = float(state.value("seconds")), int(state.value("n_threads"))
+        model.history_ = History(epoch, loss, checked_at, crps, seconds, n_threads)
+        model.spread_ = float(state.value("spread"))
+        model.relevance_ = state.array("relevance", (model.input_scaler_.n_outputs,))
+        is_regime = model.missing == "regime"
+        model.failure_ = FailureModel.from_state(state.nested("failure"), model.n_features_in_) if is_regime else None
+        return model
 
-    def _check_settings(self) -> RecipeOptions:
-        """Every constructor argument but data-dependent ones, checked at the door."""
+    def _check_settings(self) -> Bounds:
+        """Every constructor argument but data-dependent ones, checked at the door; the bounds of y as a pair."""
         check_choice(self.recipe, "recipe", ["fast", "paper"])
         check_choice(self.device, "device", ["auto", "cpu", "cuda"])
         check_choice(self.missing, "missing", ["error", "regime"])
-        chosen = {name: getattr(self, name) for name in ("n_members", "n_hidden", "n_layers", "n_epochs", "batch_size")}
-        counts = {name: None if value is None else check_count(value, name) for name, value in chosen.items()}
-        counts["n_waves"] = None if self.n_waves is None else check_count(self.n_waves, "n_waves", at_least=0)
-        rate = self.learning_rate
-        if rate is not None:
-            rate = check_nonnegative(rate, "learning_rate", strictly=True)
+        for name in ("n_members", "n_hidden", "n_layers", "n_epochs", "batch_size", "n_waves"):
+            value: int | None = getattr(self, name)
+            if value is not None:
+                check_count(value, name, at_least=0 if name == "n_waves" else 1)
+        if self.learning_rate is not None:
+            check_nonnegative(self.learning_rate, "learning_rate", strictly=True)
         if self.dropout is not None and not (isinstance(self.dropout, (int, float)) and 0 <= self.dropout < 1):
             raise InvalidInput(f"dropout must lie in [0, 1), got {self.dropout!r}")
-        return RecipeOptions(
-            recipe=self.recipe,
-            n_cosines=check_count(self.n_cosines, "n_cosines"),
-            prior_scale=check_nonnegative(self.prior_scale, "prior_scale"),
-            weight_decay=check_nonnegative(self.weight_decay, "weight_decay"),
-            learning_rate=rate,
-            dropout=None if self.dropout is None else float(self.dropout),
-            device=self.device,
-            verbose=bool(self.verbose),
-            bounds=as_bounds(self.y_bounds),
-            **counts,
-        )
+        check_count(self.n_cosines, "n_cosines")
+        check_nonnegative(self.prior_scale, "prior_scale")
+        check_nonnegative(self.weight_decay, "weight_decay")
+        return as_bounds(self.y_bounds)
 
     def _choose_weights(self, data: Dataset) -> LossWeights:
         named = {"default": DEFAULT, "quantile-dominant": QUANTILE_DOMINANT}
@@ -285,15 +332,6 @@ class QuantileSurrogate(TabularRegressor):
             weight = _check_sample_weight(given.weight, X, dtype=np.float64, ensure_non_negative=True)
         return learn_failures(X, given.failed, weight, rng)
 
-    def _alternatives(self, Z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """Probabilities of what the maps leave open, (n, k), and features under each alternative, k of (n, p)."""
-        probability, parts = np.ones((len(Z), 1)), [Z]
-        for feature_map in self.features_:
-            split = [feature_map.alternatives(part) for part in parts]
-            probability = np.column_stack([weight * probability[:, [j]] for j, (weight, _) in enumerate(split)])
-            parts = [part for _, under in split for part in under]
-        return probability, parts
-
     def _features(self, X: FloatArray) -> FloatArray:
         for feature_map in self.features_:
             X = _checked_features(feature_map.transform(X), X, feature_map)
@@ -311,10 +349,16 @@ def _as_maps(features: FeatureMap | Sequence[FeatureMap] | None) -> list[Feature
     return [clone(each) for each in maps]
 
 
-def _level_map(maps: Sequence[FeatureMap], bounds: Bounds) -> FeatureMap:
-    """The map that tells levels apart; none where there are several such maps, or bounds, which hold for y itself."""
-    telling = [each for each in maps if len(each.levels()[0]) > 1]
-    return telling[0] if len(telling) == 1 and bounds == (None, None) else Identity()
+def _regime_map(maps: Sequence[FeatureMap]) -> SplitsRegimes | None:
+    """The fitted map that splits the runs into regimes, if there is one."""
+    splitting = [each for each in maps if isinstance(each, SplitsRegimes) and len(each.levels()[0]) > 1]
+    if len(splitting) > 1:
+        names = " and ".join(type(each).__name__ for each in splitting)
+        raise InvalidInput(
+            f"features must hold at most one map that splits the runs into regimes, got {names}; "
+            "pass mix=False to all but one"
+        )
+    return splitting[0] if splitting else None
 
 
 def _checked_features(Z: FloatArray, X: FloatArray, feature_map: FeatureMap) -> FloatArray:
@@ -325,3 +369,41 @@ def _checked_features(Z: FloatArray, X: FloatArray, feature_map: FeatureMap) -> 
             f"features must return x followed by new columns, got shape {Z.shape} from {name} for {X.shape}"
         )
     return check_finite(Z, f"what {name} returns")
+
+
+def _restored_settings(values: dict[str, Any]) -> IQNSettings:
+    """Settings as a file holds them."""
+    kept = {name: value for name, value in values.items() if name != "input_penalty"}  # always 0 in older files
+    shape = dict(values["shape"])
+    shape["blocks"] = tuple(tuple(block) for block in shape["blocks"])
+    parts = {"shape": NetworkShape(**shape), "weights": LossWeights(**values["weights"])}
+    return IQNSettings(**{**kept, **parts, "training": TrainingSettings(**values["training"])})
+
+
+def _restored_network(settings: IQNSettings, state: State, n_inputs: int) -> PriorIQN:
+    """The network of a file, whose tensors must have the sizes that its settings say."""
+    if settings.shape.n_inputs != n_inputs:
+        raise UnreadableFile(
+            f"the network in the model file must have {n_inputs} inputs, got {settings.shape.n_inputs}"
+        )
+    _require_sizes(settings.shape, state)
+    generators = [torch.Generator() for _ in range(settings.shape.n_members)]
+    network = PriorIQN(settings.shape, generators, settings.prior_scale)
+    kept = network.state_dict()
+    for name, tensor in kept.items():
+        kept[name] = torch.from_numpy(state.array(f"network.{name}", tuple(tensor.shape)).copy())
+    network.load_state_dict(kept)
+    return network
+
+
+def _require_sizes(shape: NetworkShape, state: State) -> None:
+    """The file must hold tensors of the sizes its manifest claims, before memory is set aside for them."""
+    members, merge = shape.n_members, shape.n_merge
+    state.array("network.trained.f_1.weight", (members, merge, merge))
+    state.array("network.trained.f_tau.weight", (members, shape.n_cosines, merge))
+    for i, width in enumerate(shape.widths):
+        state.array(f"network.trained.f_x.{i}.weight", (members, None, width))
+    if shape.n_waves:
+        state.array("network.trained.waves.weight", (members, None, shape.n_waves))
+    for i, (start, stop, size) in enumerate(shape.blocks):
+        state.array(f"network.trained.embeddings.{i}.weight", (members, stop - start, size))

@@ -22,18 +22,23 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from genbayes.arrays import FloatArray
-from genbayes.network import IQNSettings, LossWeights, NetworkShape, PriorIQN, Rows, fit_iqn, held_out_scores
-from genbayes.surrogate.options import RecipeOptions, Trained, as_tensors, choose_device
+from genbayes.metrics import is_clearly_better
+from genbayes.network import IQNSettings, NetworkShape, PriorIQN, Rows, fit_iqn, held_out_scores
+from genbayes.surrogate.recipes import Trained, as_tensors, choose_device
 from genbayes.surrogate.relevance import dim_inert_inputs, measure_relevance
 from genbayes.surrogate.spread import choose_spread
 from genbayes.tabular import ScaledRuns
 from genbayes.training import History, TrainingSettings, show_progress
+
+if TYPE_CHECKING:
+    from genbayes.surrogate.estimator import QuantileSurrogate
 
 __all__ = ["train_fast"]
 
@@ -50,7 +55,7 @@ DROPOUT = 0.05
 N_WAVES = 64  # of the network for fine detail; 32 and 128 did slightly worse
 MANY_RUNS = 4_000  # from which on fine detail is looked for in any case
 LEARNING_RATE = 5e-3
-MOST_HURRY = 2.0
+MOST_RATE_FACTOR = 2.0
 WARMUP = 0.03
 AVERAGING = 0.99
 ROW_VISITS = 320_000  # rows seen in the longest run on few rows
@@ -63,27 +68,27 @@ PATIENCE = 8
 MOST_ONE_HOT = 12  # a category with more levels is embedded
 
 
-def train_fast(runs: ScaledRuns, weights: LossWeights, options: RecipeOptions, rng: np.random.Generator) -> Trained:
+def train_fast(model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator) -> Trained:
     """Train by the recipe "fast"; what the user has set is not chosen."""
     started = time.perf_counter()
-    rows = as_tensors(runs, choose_device(options.device))
+    rows = as_tensors(runs, choose_device(model.device))
     # one stream for each purpose, so that member j does not depend on the number of members
     rng_pilot, rng_folds, rng_members = rng.spawn(3)
-    settings = default_settings(runs, weights, options)
+    settings = default_settings(model, runs)
     n_members = settings.shape.n_members
     aside = folds(len(rows), max(n_members, N_TRIAL), rng_folds).to(rows.Z.device)
     seeds = [int(child.integers(2**63 - 1)) for child in rng_members.spawn(len(aside))]
     relevance = np.ones(settings.shape.n_inputs)
     if not settings.shape.n_waves:  # a pilot does not see what waves do
-        with show_progress("finding the inputs that matter", options.verbose) as report:
+        with show_progress("finding the inputs that matter", bool(model.verbose)) as report:
             relevance = measure_relevance(rows, rng_pilot, settings.training.n_epochs, report)
-    team = Team(rows, aside, seeds, options.verbose)
-    plans = possible_plans(settings, relevance, options.n_layers, rows.Z.device)
+    team = Team(rows, aside, seeds, bool(model.verbose))
+    plans = possible_plans(settings, relevance, model.n_layers, rows.Z.device)
     if len(plans) > 1:
-        trial = settings.training if options.n_epochs else trial_training(settings.training, len(rows))
+        trial = settings.training if model.n_epochs else trial_training(settings.training, len(rows))
         tried = [plan.trained(trial) for plan in plans]
-        is_open = options.n_epochs is None and options.n_waves is None
-        chosen = team.choose(tried, wavy_plan(tried, options.dropout) if is_open else None)
+        is_open = model.n_epochs is None and model.n_waves is None
+        chosen = team.choose(tried, wavy_plan(tried, model.dropout) if is_open else None)
         if trial != settings.training:
             chosen = team.train(chosen.plan.trained(settings.training), 0, n_members)
     else:
@@ -93,7 +98,7 @@ def train_fast(runs: ScaledRuns, weights: LossWeights, options: RecipeOptions, r
         network = network.joined(team.train(chosen.plan, N_TRIAL, n_members).network)
     settings = replace(chosen.plan.settings, shape=replace(chosen.plan.settings.shape, n_members=n_members))
     history = replace(chosen.history, seconds=time.perf_counter() - started)
-    return Trained(network, settings, history, choose_spread(network, rows, aside[:n_members]), relevance)
+    return network, settings, history, choose_spread(network, rows, aside[:n_members]), relevance
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ class Attempt:
         network: The members.
         history: The course of the training.
         scores: CRPS at every row that each kept aside, shape (K, a).
-        weight: Weights of these rows, shape (K, a), summing to 1.
+        weight: Weights of these rows, shape (K, a).
     """
 
     plan: Plan
@@ -143,14 +148,12 @@ class Attempt:
     @property
     def score(self) -> float:
         """Mean CRPS on the rows kept aside."""
-        return float((self.weight * self.scores).sum())
+        return float((self.weight / self.weight.sum() * self.scores).sum())
 
     def clearly_beats(self, other: Attempt) -> bool:
         """Whether this is better by more than a standard error of the paired difference."""
-        gain = other.scores - self.scores
-        mean = (self.weight * gain).sum()
-        standard_error = (self.weight * (gain - mean)).square().sum().sqrt()
-        return bool(mean > standard_error)
+        ours, theirs, weight = (part.double().cpu().ravel() for part in (self.scores, other.scores, self.weight))
+        return is_clearly_better(ours, theirs, weight)
 
 
 @dataclass(frozen=True)
@@ -180,8 +183,7 @@ class Team:
             network, history = fit_iqn(
                 self.rows, settings, generators, input_scale=plan.input_scale, aside=aside, report=report
             )
-        weight = self.rows.weight[aside]
-        return Attempt(plan, network, history, held_out_scores(network, self.rows, aside), weight / weight.sum())
+        return Attempt(plan, network, history, held_out_scores(network, self.rows, aside), self.rows.weight[aside])
 
     def choose(self, plans: Sequence[Plan], wavy: Plan | None = None) -> Attempt:
         """The first two members trained by the plan that serves them best on the rows they kept aside.
@@ -238,34 +240,35 @@ def wavy_plan(plans: Sequence[Plan], dropout: float | None) -> Plan:
     return replace(deep, name="wavy", settings=settings, input_scale=torch.ones_like(deep.input_scale))
 
 
-def default_settings(runs: ScaledRuns, weights: LossWeights, options: RecipeOptions) -> IQNSettings:
+def default_settings(model: QuantileSurrogate, runs: ScaledRuns) -> IQNSettings:
     """Sizes and training settings for these runs."""
     n = len(runs)
+    n_hidden = None if model.n_hidden is None else int(model.n_hidden)
     shape = NetworkShape(
         n_inputs=runs.Z.shape[1],
-        n_members=options.n_members or N_MEMBERS,
-        n_hidden=options.n_hidden or N_HIDDEN,
-        n_layers=options.n_layers or DEPTHS[-1],
-        n_merge=min(options.n_hidden or N_MERGE, N_MERGE),
-        n_cosines=options.n_cosines,
-        n_waves=options.n_waves or 0,
+        n_members=int(model.n_members or N_MEMBERS),
+        n_hidden=n_hidden or N_HIDDEN,
+        n_layers=int(model.n_layers or DEPTHS[-1]),
+        n_merge=min(n_hidden or N_MERGE, N_MERGE),
+        n_cosines=int(model.n_cosines),
+        n_waves=int(model.n_waves or 0),
         blocks=embedded_blocks(runs.blocks),
     )
     longest = int(np.clip(ROW_VISITS // n, FEWEST_EPOCHS, MOST_EPOCHS))
-    n_epochs = options.n_epochs or longest
-    hurry = float(np.clip(longest / n_epochs, 1.0, MOST_HURRY))  # a shorter run takes longer steps
+    n_epochs = int(model.n_epochs or longest)
+    rate_factor = float(np.clip(longest / n_epochs, 1.0, MOST_RATE_FACTOR))  # a shorter run takes longer steps
     training = TrainingSettings(
         n_epochs=n_epochs,
-        batch_size=options.batch_size or default_batch(n),
-        learning_rate=options.learning_rate or hurry * LEARNING_RATE,
-        weight_decay=options.weight_decay,
+        batch_size=int(model.batch_size or default_batch(n)),
+        learning_rate=float(model.learning_rate or rate_factor * LEARNING_RATE),
+        weight_decay=float(model.weight_decay),
         warmup=WARMUP,
         averaging=AVERAGING,
         patience=PATIENCE,
-        n_rounds=1 if options.n_epochs else most_rounds(n, n_epochs),
+        n_rounds=1 if model.n_epochs else most_rounds(n, n_epochs),
     )
-    dropout = DROPOUT if options.dropout is None else options.dropout
-    return IQNSettings(shape, weights, training, N_TAU, dropout, options.prior_scale)
+    dropout = DROPOUT if model.dropout is None else float(model.dropout)
+    return IQNSettings(shape, model.weights_, training, N_TAU, dropout, float(model.prior_scale))
 
 
 def default_batch(n: int) -> int:

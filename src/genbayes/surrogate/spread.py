@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from genbayes.network import PriorIQN, Rows, held_out_quantiles
+from genbayes.network.loss import check_loss
 
 __all__ = ["choose_spread", "stretch"]
 
@@ -27,7 +28,7 @@ def choose_spread(network: PriorIQN, rows: Rows, aside: Tensor) -> float:
     risk = []
     for factor in FACTORS.tolist():
         e = y - (middle + factor * (q - middle))
-        risk.append(float((weight * torch.maximum(tau * e, (tau - 1) * e).mean(dim=-1)).sum()))
+        risk.append(float((weight * check_loss(e, tau).mean(dim=-1)).sum()))
     return float(FACTORS[int(np.argmin(risk))])
 
 

@@ -3,14 +3,17 @@
 Every file that genbayes writes goes through here, so an interrupt or a full disk leaves the old file as it was.
 """
 
+import math
 import os
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from genbayes.errors import UnwritableFile
 
-__all__ = ["check_writable", "make_folder", "write_atomically"]
+__all__ = ["check_writable", "jsonable", "make_folder", "write_atomically"]
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -82,6 +85,26 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> Path:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
     return target
+
+
+def jsonable(value: object) -> Any:
+    """The value as JSON can hold it: numbers of NumPy become plain, NaN becomes null, other objects their repr.
+
+    Example:
+        >>> jsonable({"tau": (0.05, float("nan")), "kind": None})
+        {'tau': [0.05, None], 'kind': None}
+    """
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): jsonable(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [jsonable(part) for part in value]
+    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+        return jsonable(value.tolist())
+    return repr(value)
 
 
 def _usual_mode(target: Path) -> int:

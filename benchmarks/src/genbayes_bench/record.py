@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from genbayes.errors import GenBayesWarning, InvalidInput
-from genbayes.writing import make_folder, write_atomically
+from genbayes.writing import jsonable, make_folder, write_atomically
 
 __all__ = [
     "FORMAT",
@@ -159,26 +159,6 @@ def is_finite_number(value: Any) -> bool:
         [True, True, False, False, False, False]
     """
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def jsonable(value: Any) -> Any:
-    """The value as JSON can hold it: numbers of NumPy become plain, NaN becomes null, other objects their repr.
-
-    Example:
-        >>> jsonable({"tau": (0.05, float("nan")), "kind": None})
-        {'tau': [0.05, None], 'kind': None}
-    """
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(name): jsonable(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [jsonable(part) for part in value]
-    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
-        return jsonable(value.tolist())
-    return repr(value)
 
 
 def record_path(folder: Path, key: Key) -> Path:

@@ -7,12 +7,13 @@ warnings and errors go to standard error. An error is one sentence.
 from __future__ import annotations
 
 import json
-import math
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
+
+from genbayes.writing import jsonable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,17 +84,9 @@ def print_news(sentence: str, quiet: bool = False) -> None:
         standard_error().print(Text(sentence, style="dim"), soft_wrap=True)
 
 
-def print_json(answer: Mapping[str, Any]) -> None:
+def print_json(answer: Mapping[str, object]) -> None:
     """One JSON object on standard output; what JSON cannot say (NaN, infinity) becomes null."""
-    print(json.dumps(_sayable(answer), ensure_ascii=False, allow_nan=False))
-
-
-def _sayable(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _sayable(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_sayable(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    print(json.dumps(jsonable(answer), ensure_ascii=False, allow_nan=False))
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:

@@ -15,6 +15,8 @@ from genbayes.cli.scores import print_scores
 if TYPE_CHECKING:
     import pandas as pd
 
+    from genbayes import QuantileSurrogate
+
 __all__ = ["demo"]
 
 INPUT, TARGET = "times", "accel"
@@ -68,7 +70,7 @@ def demo(
     )
 
 
-def _print_fan(model: Any, table: pd.DataFrame) -> None:
+def _print_fan(model: QuantileSurrogate, table: pd.DataFrame) -> None:
     """Acceleration of the head over time, if the terminal can show it."""
     import numpy as np
     import pandas as pd

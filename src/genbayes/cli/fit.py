@@ -30,6 +30,7 @@ from genbayes.cli.scores import print_scores
 if TYPE_CHECKING:
     import pandas as pd
 
+    from genbayes import QuantileSurrogate
     from genbayes.analysis import Assessment
     from genbayes.arrays import FloatArray
 
@@ -99,7 +100,7 @@ def _read(
     return split_target(read_table(runs), target, inputs, categorical or [])
 
 
-def _new_model(settings: dict[str, Any]) -> Any:
+def _new_model(settings: dict[str, Any]) -> QuantileSurrogate:
     from genbayes import QuantileSurrogate
 
     return QuantileSurrogate(**settings)
@@ -109,7 +110,7 @@ def _new_model(settings: dict[str, Any]) -> Any:
 class _Trial:
     """A model fitted to most rows, and the rows kept aside to score it on."""
 
-    model: Any
+    model: QuantileSurrogate
     X: pd.DataFrame
     y: FloatArray
     n: int  # rows in all

@@ -11,7 +11,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn, Protocol, runtime_checkable
 
 import typer
 
@@ -106,15 +106,23 @@ def _explain(error: Exception) -> tuple[int, str]:
         return INTERRUPTED, str(error)
     if isinstance(error, typer.Abort):  # Ctrl-C in older versions of typer
         return INTERRUPTED, STOPPED
-    if hasattr(error, "format_message"):  # a usage error of typer's
+    if isinstance(error, UsageError):
         return BAD_INPUT, _usage_sentence(error)
     fault = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return OUR_FAULT, f"genbayes failed ({fault}); please report it with what --debug shows"
 
 
-def _usage_sentence(error: Any) -> str:
+@runtime_checkable
+class UsageError(Protocol):
+    """A complaint of typer's, wherever its version keeps the class."""
+
+    def format_message(self) -> str:
+        """What is wrong."""
+
+
+def _usage_sentence(error: UsageError) -> str:
     """A complaint of typer's as one sentence that says where to look."""
-    sentence = str(error.format_message()).strip().rstrip(".").replace(". Did you", "; did you")
+    sentence = error.format_message().strip().rstrip(".").replace(". Did you", "; did you")
     sentence = sentence[:1].lower() + sentence[1:]
     if sentence.endswith("?"):
         return sentence

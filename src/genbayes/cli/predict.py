@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from genbayes.arrays import FloatArray
+    from genbayes.distribution import PredictiveDistribution
 
 __all__ = ["predict"]
 
@@ -64,7 +67,9 @@ def predict(
         _show(result)
 
 
-def _answers(distribution: Any, levels: list[float], *, mean: bool, n_samples: int, seed: int) -> dict[str, Any]:
+def _answers(
+    distribution: PredictiveDistribution, levels: list[float], *, mean: bool, n_samples: int, seed: int
+) -> dict[str, FloatArray]:
     """New columns by name."""
     answers = {"mean": distribution.mean(), "sd": distribution.std()} if mean else {}
     answers |= {f"q{level:g}": column for level, column in zip(levels, distribution.ppf(levels).T, strict=True)}
@@ -74,7 +79,7 @@ def _answers(distribution: Any, levels: list[float], *, mean: bool, n_samples: i
     return answers
 
 
-def _join(table: pd.DataFrame, answers: dict[str, Any], name: str) -> pd.DataFrame:
+def _join(table: pd.DataFrame, answers: dict[str, FloatArray], name: str) -> pd.DataFrame:
     import pandas as pd
 
     clash = next((column for column in answers if column in table.columns), None)
@@ -83,8 +88,8 @@ def _join(table: pd.DataFrame, answers: dict[str, Any], name: str) -> pd.DataFra
     return pd.concat([table, pd.DataFrame(answers, index=table.index)], axis=1)
 
 
-def _as_json(result: pd.DataFrame, output: Path | None, far: int) -> dict[str, Any]:
-    answer = {"rows": len(result), "columns": list(result.columns), "extrapolating": far}
+def _as_json(result: pd.DataFrame, output: Path | None, far: int) -> dict[str, object]:
+    answer: dict[str, object] = {"rows": len(result), "columns": list(result.columns), "extrapolating": far}
     if output is not None:
         return answer | {"output": str(output)}
     return answer | {"predictions": json.loads(result.to_json(orient="records", double_precision=15))}
@@ -101,5 +106,5 @@ def _show(result: pd.DataFrame) -> None:
     print_table("", list(result.columns), rows, note=note)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     return f"{value:.5g}" if isinstance(value, float) else str(value)

@@ -8,14 +8,17 @@ no call takes long; once it has had its share and is behind, it rests until the 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
-from genbayes.design.model import DesignModel, Of
+from genbayes.design.model import DesignModel
 from genbayes.design.process.model import DesignGP
 from genbayes.distribution import PredictiveDistribution
+from genbayes.metrics import is_clearly_better
+from genbayes.models.protocols import Of
 
 __all__ = ["AutoModel"]
 
@@ -60,7 +63,7 @@ class AutoModel(DesignModel):
         self.gp_.update(X, y, rng)
         return self._choose(X, y, rng)
 
-    def predict_distribution(self, X: Any, of: Of = "run") -> PredictiveDistribution:
+    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
         """Laws by the chosen model."""
         return self.chosen_.predict_distribution(X, of)
 
@@ -88,9 +91,9 @@ class AutoModel(DesignModel):
         if self._is_to_race(y) and self._is_ready():
             self._train_more(X, y, rng)
             assert self.ensemble_ is not None
-            behind = ours - self.ensemble_.score_unseen()
-            self.scores_["ensemble"] = float(np.nanmean(self.ensemble_.score_unseen()))
-            if _is_clear(behind):
+            theirs = self.ensemble_.score_unseen()
+            self.scores_["ensemble"] = float(np.nanmean(theirs))
+            if is_clearly_better(theirs, ours):
                 self.chosen_ = self.ensemble_
             elif self._n_instalments >= N_INSTALMENTS:
                 self.ensemble_, self._n_resting = None, len(y)
@@ -115,9 +118,3 @@ class AutoModel(DesignModel):
         else:
             self.ensemble_.update(X, y, rng)
         self._n_instalments += 1
-
-
-def _is_clear(gain: FloatArray) -> bool:
-    """Whether a gain, NaN where it is not known, is above 0 by more than its standard error."""
-    known = gain[np.isfinite(gain)]
-    return len(known) > 1 and float(known.mean()) > float(known.std(ddof=1)) / np.sqrt(len(known))

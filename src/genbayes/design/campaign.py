@@ -10,12 +10,12 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 from uuid import uuid4
 
 import numpy as np
 
-from genbayes.data.space import Box
+from genbayes.data.space import Box, Point
 from genbayes.design.frames import to_frame
 from genbayes.design.opening import (
     check_same_space,
@@ -37,8 +37,12 @@ if TYPE_CHECKING:
     from genbayes.design.proposers import Proposer
     from genbayes.design.running import Tally
     from genbayes.design.store import Store
+    from genbayes.models.protocols import Fits
+    from genbayes.surrogate import QuantileSurrogate
 
 __all__ = ["PROPOSERS", "Campaign"]
+
+Model = TypeVar("Model", bound="Fits")
 
 # Proposers by name, imported when one is first asked: some stand on torch.
 PROPOSERS = {
@@ -225,12 +229,12 @@ class Campaign:
         request = uuid4().hex  # one for all attempts: a transaction that is repeated is known by it
         return self._store.write(lambda ledger: ledger.ask(n, terms, request))
 
-    def _lease_new(self, points: list[dict[str, Any]], expected: int | None, terms: LeaseTerms) -> list[Trial] | None:
+    def _lease_new(self, points: list[Point], expected: int | None, terms: LeaseTerms) -> list[Trial] | None:
         """New trials at `points`; None, and nothing done, where others have added trials to those `expected`."""
         request = uuid4().hex
         return self._store.write(lambda ledger: ledger.add_and_ask(points, expected, terms, request))
 
-    def _propose(self, records: Sequence[Record], n: int, rng: np.random.Generator) -> list[dict[str, Any]]:
+    def _propose(self, records: Sequence[Record], n: int, rng: np.random.Generator) -> list[Point]:
         """The inputs of the next n trials, given all trials so far; runs that failed have y NaN."""
         ended = sorted(
             (r for r in records if r.state in ("done", "failed")), key=lambda r: (r.finished_at or 0.0, r.number)
@@ -328,7 +332,7 @@ class Campaign:
 
     def run(
         self,
-        simulator: Callable[[dict[str, Any]], Any],
+        simulator: Callable[[Point], object],
         budget: int | None = None,
         *,
         seconds: float | None = None,
@@ -370,7 +374,11 @@ class Campaign:
             n_failures_in_row=check_count(n_failures_in_row, "n_failures_in_row"),
         )
 
-    def surrogate(self, model: Any = None) -> Any:
+    @overload
+    def surrogate(self, model: None = None) -> QuantileSurrogate: ...
+    @overload
+    def surrogate(self, model: Model) -> Model: ...
+    def surrogate(self, model: Model | None = None) -> Model | QuantileSurrogate:
         """A surrogate fitted to every result that counts.
 
         Args:
@@ -382,11 +390,13 @@ class Campaign:
         done = [record for record in self._store.records() if record.state == "done"]
         if not done:
             raise InvalidInput("campaign must have results to fit a surrogate to, got none; run some trials first")
-        if model is None:
-            from genbayes.surrogate import QuantileSurrogate
+        X, y = self.space.to_frame(record.x for record in done), np.array([record.y for record in done])
+        if model is not None:
+            model.fit(X, y)
+            return model
+        from genbayes.surrogate import QuantileSurrogate
 
-            model = QuantileSurrogate(categorical=self.space.categorical or None, random_state=self.settings.seed)
-        return model.fit(self.space.to_frame(record.x for record in done), np.array([record.y for record in done]))
+        return QuantileSurrogate(categorical=self.space.categorical or None, random_state=self.settings.seed).fit(X, y)
 
     def to_frame(self) -> pd.DataFrame:
         """One row a trial: number, state (open, running, done, failed), inputs, y, worker, times, reason of failure."""
@@ -396,7 +406,7 @@ class Campaign:
         """Every trial as the database has it, by number."""
         return self._store.records()
 
-    def learning_curve(self, model: Any = None, *, verbose: bool = False) -> LearningCurve:
+    def learning_curve(self, model: Fits | None = None, *, verbose: bool = False) -> LearningCurve:
         """What the runs have bought: CRPS of unseen runs against their number.
 
         Args:

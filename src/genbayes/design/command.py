@@ -14,12 +14,12 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from genbayes.data.space import Box
+from genbayes.data.space import Box, Value
 from genbayes.design.running import SimulationFailed, Stopped, StopSignal
 from genbayes.design.trial import Trial
 from genbayes.errors import InvalidInput, SimulatorBroken
@@ -124,7 +124,7 @@ class Command:
             _end(process)
 
 
-def fill(word: str, values: dict[str, Any]) -> str:
+def fill(word: str, values: Mapping[str, Value]) -> str:
     """A word of a command line with the inputs in their places, numbers to the last digit; other braces stay.
 
     Example:
@@ -181,7 +181,7 @@ def read_response(text: str, key: str, rule: str) -> float:
     return check_response(found)
 
 
-def _numbers(line: str) -> Any:
+def _numbers(line: str) -> list[float] | str:
     """The numbers of a line, one or several; the line itself if there are others words."""
     try:
         return [float(word) for word in line.replace(",", " ").split()]

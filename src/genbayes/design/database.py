@@ -7,15 +7,17 @@ happened. The words of a failure are left to `refusals`.
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from genbayes.design.refusals import explain, is_passing, parse_url, show_url
 from genbayes.errors import MissingExtra
@@ -135,7 +137,7 @@ def _make_engine(url: URL, patience: float) -> Engine:
     return engine
 
 
-def _set_up_sqlite(connection: Any, _: Any) -> None:
+def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # sqlite3 begins no transactions of its own; see _begin_sqlite
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA synchronous=FULL")  # what is committed survives a loss of power, too
@@ -147,10 +149,11 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
 
-def _set_up_postgres(connection: Any, patience: float) -> None:
+def _set_up_postgres(connection: DBAPIConnection, patience: float) -> None:
     milliseconds = max(1, round(1000 * patience))
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET lock_timeout = {milliseconds}")
-        # A worker that was stopped or cut off within a transaction must not keep the others waiting for ever.
-        cursor.execute("SET idle_in_transaction_session_timeout = 60000")
+    cursor = connection.cursor()
+    cursor.execute(f"SET lock_timeout = {milliseconds}")
+    # A worker that was stopped or cut off within a transaction must not keep the others waiting for ever.
+    cursor.execute("SET idle_in_transaction_session_timeout = 60000")
+    cursor.close()
     connection.commit()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from genbayes.seeding import as_generator
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from genbayes.models.protocols import Fits
 
 __all__ = ["LearningCurve", "learn_curve", "learn_from_records"]
 
@@ -59,7 +61,7 @@ class LearningCurve:
         """
         return 1 - (1 + n_more / float(self.n[-1])) ** -self.power if len(self.n) else 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, list[float] | float]:
         """For JSON."""
         return {name: values.tolist() for name, values in vars(self).items()} | {"power": self.power}
 
@@ -70,7 +72,7 @@ NO_CURVE = LearningCurve(np.empty(0), np.empty(0), np.empty(0))
 def learn_curve(
     X: pd.DataFrame,
     y: FloatArray,
-    make_model: Callable[[], Any],
+    make_model: Callable[[], Fits],
     rng: np.random.Generator,
     announce: Callable[[str], None] = lambda what: None,
 ) -> LearningCurve:
@@ -98,7 +100,7 @@ def learn_curve(
 
 
 def _cross_validate(
-    X: pd.DataFrame, y: FloatArray, make_model: Callable[[], Any], rng: np.random.Generator
+    X: pd.DataFrame, y: FloatArray, make_model: Callable[[], Fits], rng: np.random.Generator
 ) -> FloatArray:
     """CRPS of every run by a model that was fitted without its fold, shape (n,)."""
     fold = rng.permutation(np.arange(len(y)) % N_FOLDS)
@@ -110,7 +112,7 @@ def _cross_validate(
 
 
 def learn_from_records(
-    records: Sequence[Record], space: Box, seed: int, model: Any = None, *, verbose: bool = False
+    records: Sequence[Record], space: Box, seed: int, model: Fits | None = None, *, verbose: bool = False
 ) -> LearningCurve:
     """The learning curve of a campaign's trials.
 
@@ -133,6 +135,6 @@ def learn_from_records(
     from genbayes.training import show_stage
 
     X, y = space.to_frame(record.x for record in done), np.array([record.y for record in done], dtype=np.float64)
-    model = StationaryGP(categorical=space.categorical or None, random_state=0) if model is None else model
+    given = StationaryGP(categorical=space.categorical or None, random_state=0) if model is None else model
     with show_stage("learning curve", verbose) as announce:
-        return learn_curve(X, y, lambda: clone(model), as_generator(seed), announce)
+        return learn_curve(X, y, lambda: clone(given), as_generator(seed), announce)

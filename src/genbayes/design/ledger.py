@@ -9,12 +9,13 @@ up as failed, so that a run that kills its machine does not keep a campaign from
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, or_, select, update
 
+from genbayes.data.space import Point
 from genbayes.design.records import ABANDONED
 from genbayes.design.schema import LEASES, RESULTS, TRIALS
 from genbayes.design.trial import LeaseTerms, Outcome, Trial
@@ -44,7 +45,7 @@ class Ledger:
         counted = select(func.count()).select_from(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, *which)
         return int(self.connection.scalar(counted) or 0)
 
-    def add(self, points: Sequence[Mapping[str, Any]], source: str, request: str) -> list[int]:
+    def add(self, points: Sequence[Point], source: str, request: str) -> list[int]:
         """New open trials; returns their numbers. The same request again adds nothing."""
         mine = (TRIALS.c.campaign_id == self.campaign_id, TRIALS.c.request == request)
         known = self.connection.scalars(select(TRIALS.c.number).where(*mine).order_by(TRIALS.c.number)).all()
@@ -55,7 +56,7 @@ class Ledger:
             {
                 "campaign_id": self.campaign_id,
                 "number": first + i,
-                "x": json.dumps(dict(point)),
+                "x": json.dumps(point),
                 "source": source,
                 "request": request,
                 "state": "open",
@@ -80,7 +81,7 @@ class Ledger:
         return [Trial(row.number, json.loads(row.x), row.token, row.seconds, row.holder) for row in rows]
 
     def add_and_ask(
-        self, points: Sequence[Mapping[str, Any]], expected: int | None, terms: LeaseTerms, request: str
+        self, points: Sequence[Point], expected: int | None, terms: LeaseTerms, request: str
     ) -> list[Trial] | None:
         """New trials at `points`, leased at once; None, and nothing done, where there are not `expected` trials.
 
@@ -218,7 +219,7 @@ class Ledger:
             values = {"ending": ending, "ended_at": self.now if at is None else at, "reason": reason}
             self.connection.execute(update(LEASES).where(LEASES.c.id == lease, still).values(values))
 
-    def _change(self, trial_id: int, **values: Any) -> None:
+    def _change(self, trial_id: int, **values: str | float | None) -> None:
         self.connection.execute(update(TRIALS).where(TRIALS.c.id == trial_id).values(values))
 
 

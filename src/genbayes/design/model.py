@@ -8,16 +8,16 @@ columns of zeros and ones (`proposer` sees to that). A Gaussian process and ense
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Literal, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
 from genbayes.distribution import PredictiveDistribution, Predictor
+from genbayes.models.protocols import Of
 
-__all__ = ["DesignModel", "Of"]
-
-Of = Literal["run", "mean"]
+__all__ = ["DesignModel"]
 
 
 class DesignModel(Predictor):
@@ -25,6 +25,8 @@ class DesignModel(Predictor):
 
     The contract of every method stands here, once: implementations say only how they go about it.
     """
+
+    knows_mean = True
 
     @abstractmethod
     def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
@@ -53,7 +55,7 @@ class DesignModel(Predictor):
         """
 
     @abstractmethod
-    def predict_distribution(self, X: Any, of: Of = "run") -> PredictiveDistribution:
+    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
         """What is predicted at each row of X.
 
         Args:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genbayes.data.space import Box
+from genbayes.data.space import Box, Point
 from genbayes.design.frames import FIRST_COLUMNS, LAST_COLUMNS
 from genbayes.design.trial import Settings
 from genbayes.errors import InvalidInput, MissingExtra
@@ -64,7 +64,7 @@ def draw_seed(random_state: RandomState) -> int:
     return int(as_generator(random_state).integers(2**31))
 
 
-def draw_initial(space: Box, settings: Settings) -> list[dict[str, Any]]:
+def draw_initial(space: Box, settings: Settings) -> list[Point]:
     """The inputs of the initial design, spread as the settings say."""
     spread = {"latin": space.latin_hypercube, "sobol": space.sobol}[settings.initial]
     return list(space.from_unit(spread(settings.n_initial, as_generator(settings.seed))))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genbayes.data.space import Box, Choice, Integer, Log
+from genbayes.data.space import Box, Choice, Input, Integer, Log
 from genbayes.design.learning import LearningCurve
 from genbayes.design.trial import Record
 from genbayes.plotting.style import BLUE, INK, MUTED, ORANGE, label_axes, new_axes, place_legend, shorten
@@ -81,15 +81,15 @@ def _kind(record: Record) -> str | None:
     return "initial" if record.source == "initial" else "later"
 
 
-def _positions(records: Sequence[Record], space: Box, name: str) -> list[Any]:
+def _positions(records: Sequence[Record], space: Box, name: str) -> list[float]:
     kind = space.inputs.get(name)
     if kind is None:  # the response, beside an only input
         return [np.nan if record.y is None else record.y for record in records]
     values = [record.x[name] for record in records]
-    return [kind.values.index(value) for value in values] if isinstance(kind, Choice) else values
+    return [kind.values.index(value) if isinstance(kind, Choice) else float(value) for value in values]
 
 
-def _scale(ax: Axes, axis: str, kind: Any) -> None:
+def _scale(ax: Axes, axis: str, kind: Input | None) -> None:
     if isinstance(kind, Log):
         ax.set_xscale("log") if axis == "x" else ax.set_yscale("log")
     if isinstance(kind, Integer) and kind.upper - kind.lower < MOST_TICKS:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, or_, select
+from sqlalchemy import Connection, Row, Select, Table, and_, func, or_, select
 
 from genbayes.design.schema import LEASES, RESULTS, TRIALS
 from genbayes.design.trial import Record, Status
@@ -55,7 +55,7 @@ def count_repeats(connection: Connection, campaign_id: int) -> int:
     return int(connection.scalar(_count(RESULTS, campaign_id).where(RESULTS.c.counted.is_(False))) or 0)
 
 
-def _count(table: Any, campaign_id: int) -> Any:
+def _count(table: Table, campaign_id: int) -> Select[int]:
     of_trials = table.join(TRIALS, table.c.trial_id == TRIALS.c.id)
     return select(func.count()).select_from(of_trials).where(TRIALS.c.campaign_id == campaign_id)
 

@@ -14,8 +14,10 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from genbayes.data.space import Point
 from genbayes.design.heartbeat import Heartbeat
 from genbayes.design.trial import Outcome, Status, Trial
 from genbayes.errors import (
@@ -119,10 +121,10 @@ class Run:
         """Up to n trials to run, none if it is time to end."""
         if self.is_over or n <= 0:
             return []
-        terms: dict[str, Any] = {"worker": self.worker, "lease_seconds": self.lease_seconds, "budget": self.budget}
-        return self.insist(lambda: self.campaign.take(n, **terms), "")
+        take = partial(self.campaign.take, worker=self.worker, lease_seconds=self.lease_seconds, budget=self.budget)
+        return self.insist(lambda: take(n), "")
 
-    def settle(self, trial: Trial, future: Future[Any]) -> None:
+    def settle(self, trial: Trial, future: Future[object]) -> None:
         """Record what became of a run."""
         try:
             y = check_response(future.result())
@@ -183,7 +185,7 @@ class Run:
 
 def run_trials(
     campaign: Campaign,
-    simulator: Callable[[Any], Any],
+    simulator: Callable[[Any], object],
     *,
     budget: int | None = None,
     seconds: float | None = None,
@@ -226,7 +228,7 @@ def run_trials(
         announce(run.insist(campaign.status, ""))
     at_once = 1 if executor is None else n_at_once or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
     argument = (lambda trial: trial) if wants_trial else (lambda trial: dict(trial.x))
-    flying: dict[Future[Any], Trial] = {}
+    flying: dict[Future[object], Trial] = {}
     held: dict[int, Trial] = {}
     with Heartbeat(campaign, lease) as heartbeat:
         try:
@@ -250,7 +252,7 @@ def run_trials(
                 run.hand_back(trial)
 
 
-def _tell_the_rest(run: Run, flying: dict[Future[Any], Trial]) -> None:
+def _tell_the_rest(run: Run, flying: dict[Future[object], Trial]) -> None:
     """Results that were there when something else went wrong are told all the same."""
     for future, trial in flying.items():
         if not future.cancel() and future.done() and future.exception() is None:
@@ -260,10 +262,10 @@ def _tell_the_rest(run: Run, flying: dict[Future[Any], Trial]) -> None:
                 warnings.warn(str(error), ResultUndelivered, stacklevel=2)
 
 
-def _begin(executor: Executor | None, simulator: Callable[[Any], Any], argument: Any) -> Future[Any]:
+def _begin(executor: Executor | None, simulator: Callable[[Any], object], argument: Trial | Point) -> Future[object]:
     if executor is not None:
         return executor.submit(simulator, argument)
-    future: Future[Any] = Future()
+    future: Future[object] = Future()
     try:
         future.set_result(simulator(argument))
     except Exception as error:  # what ends the process, such as Ctrl-C, ends the campaign's run as well
@@ -271,7 +273,7 @@ def _begin(executor: Executor | None, simulator: Callable[[Any], Any], argument:
     return future
 
 
-def _ended(flying: dict[Future[Any], Trial]) -> list[Future[Any]]:
+def _ended(flying: dict[Future[object], Trial]) -> list[Future[object]]:
     return list(wait(flying, timeout=POLL, return_when=FIRST_COMPLETED).done) if flying else []
 
 

@@ -6,9 +6,8 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from genbayes.data.space import Box, Choice, Integer, Linear, Log
+from genbayes.data.space import Box, Choice, Input, Integer, Linear, Log, Value
 from genbayes.errors import InvalidInput, UnreadableFile
 
 __all__ = ["parse_space", "read_space"]
@@ -30,7 +29,7 @@ def parse_space(texts: Sequence[str]) -> Box:
         >>> parse_space(["mach=0.2:6", "stages=1:8:int", "gas=He,O2"]).to_json()
         {'mach': [0.2, 6.0], 'stages': {'integer': [1, 8]}, 'gas': {'choice': ['He', 'O2']}}
     """
-    inputs: dict[str, Any] = {}
+    inputs: dict[str, Input] = {}
     for text in texts:
         name, equals, values = text.partition("=")
         if not equals or not name.strip() or not values.strip():
@@ -65,7 +64,7 @@ def read_space(path: Path) -> Box:
     return Box(found)
 
 
-def _parse_values(values: str, text: str) -> Any:
+def _parse_values(values: str, text: str) -> Input:
     if ":" not in values:
         return Choice(*_alike([value.strip() for value in values.split(",")]))
     lower, _, rest = values.partition(":")
@@ -80,7 +79,7 @@ def _parse_values(values: str, text: str) -> Any:
         raise InvalidInput(f"--input must look like {EXAMPLES}, got {text!r}") from error
 
 
-def _alike(values: list[str]) -> list[Any]:
+def _alike(values: list[str]) -> list[Value]:
     """Categories as numbers if all of them are, else as text."""
     for kind in (int, float):
         try:

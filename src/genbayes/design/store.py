@@ -7,14 +7,14 @@ stopped. What may happen to a trial is written in `ledger`, how transactions sur
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from sqlalchemy import Connection, Row, insert, select
 
-from genbayes.data.space import Box
+from genbayes.data.space import Box, Point
 from genbayes.design.database import PATIENCE, Database
 from genbayes.design.ledger import Ledger
 from genbayes.design.records import count_lapses, count_repeats, read_records, summarise
@@ -55,7 +55,7 @@ class Store:
         name: str,
         space: Box,
         settings: Settings,
-        points: Sequence[Mapping[str, Any]],
+        points: Sequence[Point],
         patience: float = PATIENCE,
     ) -> Store:
         """A new campaign whose first trials are at `points`."""

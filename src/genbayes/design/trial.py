@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from genbayes.data.space import Value
+
 __all__ = ["MAX_ATTEMPTS", "LeaseTerms", "Outcome", "Record", "Settings", "Status", "Trial"]
 
 State = Literal["open", "running", "done", "failed"]
@@ -28,7 +30,7 @@ class Trial:
     """
 
     number: int
-    x: Mapping[str, Any]
+    x: Mapping[str, Value]
     lease: int
     lease_seconds: float = DAY
     worker: str = ""
@@ -100,7 +102,7 @@ class Record:
 
     number: int
     state: State
-    x: Mapping[str, Any]
+    x: Mapping[str, Value]
     y: float | None
     reason: str | None
     source: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class EffectCurve(Protocol):
         """The input."""
 
     @property
-    def values(self) -> Any:
+    def values(self) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
         """Values tried, numbers increasing or category labels, shape (g,)."""
 
     @property

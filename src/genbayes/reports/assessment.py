@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
 from genbayes.analysis import Assessment, MainEffect, Slice, assess, main_effects, slice_inputs
 from genbayes.analysis.inputs import InputTable
+from genbayes.arrays import FloatArray
+from genbayes.models.protocols import HasSummary, Predicts
 from genbayes.plotting.svg import default_settings
 from genbayes.reports.figures import (
     MOST_PANELS,
@@ -27,13 +29,16 @@ from genbayes.reports.page import Html, bullets, card, columns, page, table, til
 from genbayes.reports.verdict import score_tiles, verdict
 from genbayes.writing import check_writable, write_atomically
 
+if TYPE_CHECKING:
+    from genbayes.training import History
+
 __all__ = ["write_assessment"]
 
 
 def write_assessment(
     path: str | os.PathLike[str],
-    model: Any,
-    X: Any,
+    model: Predicts,
+    X: ArrayLike,
     y: ArrayLike,
     *,
     title: str,
@@ -88,9 +93,9 @@ def draw_pictures(
     assessment: Assessment,
     effects: Sequence[MainEffect],
     slices: Sequence[Slice],
-    x: Any,
+    x: FloatArray | None,
     target: str,
-    history: Any,
+    history: History | None,
 ) -> list[Html]:
     """All figures in reading order: prediction, checks of calibration, main effects, training."""
     a = assessment
@@ -110,8 +115,8 @@ def _most_important(effects: Sequence[MainEffect]) -> list[int]:
     return varying[:MOST_PANELS] or [0]
 
 
-def settings_of(model: Any) -> list[Html]:
+def settings_of(model: object) -> list[Html]:
     """A table of what the model says about itself, if it does."""
-    if not hasattr(model, "summary"):
+    if not isinstance(model, HasSummary):
         return []
     return [card("Settings", table((str(name), str(value)) for name, value in model.summary().items()))]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from genbayes.design.pictures import draw_curve, draw_order, draw_places
-from genbayes.plotting import to_svg
 from genbayes.plotting.svg import default_settings
-from genbayes.reports.page import Html, Tile, card, columns, figure, page, table, tiles
+from genbayes.reports.page import Html, Tile, card, columns, drawing, figure, page, table, tiles
 from genbayes.writing import write_atomically
 
 if TYPE_CHECKING:
@@ -73,13 +72,13 @@ def _figures(campaign: Campaign, learnt: LearningCurve) -> list[Html]:
     records: Sequence[Record] = campaign.records()
     order = figure(
         "Responses in order",
-        [_svg(draw_order(records), "order", "responses against trial numbers")],
+        [drawing(draw_order(records), "order", "responses against trial numbers")],
         "A dot is a run, a cross a failed one; all are numbered in the order in which they were planned.",
     )
     places = draw_places(records, campaign.space)
     where = figure(
         "Where the runs went",
-        [_svg(ax, f"places-{i}", f"runs over {pair}") for i, (pair, ax) in enumerate(places)],
+        [drawing(ax, f"places-{i}", f"runs over {pair}") for i, (pair, ax) in enumerate(places)],
         "Grey dots are the initial design, blue ones came later, orange crosses failed.",
     )
     if not len(learnt.n):
@@ -89,9 +88,5 @@ def _figures(campaign: Campaign, learnt: LearningCurve) -> list[Html]:
         f"one standard error. Lower is better, a flat end means that further runs buy little. {tell_worth(learnt)} "
         "Runs that were chosen where the response is difficult are scored there."
     )
-    curve = _svg(draw_curve(learnt), "curve", "CRPS of unseen runs against the number of runs")
+    curve = drawing(draw_curve(learnt), "curve", "CRPS of unseen runs against the number of runs")
     return [columns(figure("Learning curve", [curve], told), order), where]
-
-
-def _svg(ax: Any, name: str, description: str) -> Html:
-    return Html(to_svg(ax.figure, name, description))

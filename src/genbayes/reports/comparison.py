@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from genbayes.plotting import plot_calibration, plot_pit, plot_reliability, plot_scores, to_svg
+from genbayes.plotting import plot_calibration, plot_pit, plot_reliability, plot_scores
 from genbayes.plotting.style import new_axes
 from genbayes.plotting.svg import default_settings
 from genbayes.reports.numbers import format_number
-from genbayes.reports.page import Html, Tile, bullets, card, columns, figure, grid, page, paragraph, tiles
+from genbayes.reports.page import Html, Tile, bullets, card, columns, drawing, figure, grid, page, paragraph, tiles
 from genbayes.selection import Entry, SelectionReport
 from genbayes.writing import check_writable, write_atomically
 
@@ -71,7 +72,7 @@ def _tiles(report: SelectionReport, target: str) -> list[Tile]:
     ]
 
 
-def _coverage(diagnostics: Any, level: float) -> float:
+def _coverage(diagnostics: Mapping[str, Any], level: float) -> float:
     curve = diagnostics["intervals"]
     gaps = [abs(nominal - level) for nominal in curve["nominal"]]
     return float(curve["share"][gaps.index(min(gaps))])
@@ -90,7 +91,7 @@ def _scores_figure(report: SelectionReport, target: str) -> Html:
     )
     return figure(
         "Scores",
-        [_svg(ax, "scores", "CRPS of each surrogate")],
+        [drawing(ax, "scores", "CRPS of each surrogate")],
         f"Dots are mean scores in the unit of {target}: that of the best, and how far the others are behind it on the "
         "same rows, with lines of one standard error of that difference. Orange ones make up the model.",
     )
@@ -109,7 +110,7 @@ def _line(entry: Entry) -> tuple[str, ...]:
     return entry.title, entry.name, crps, error, entry.lag, rows, f"{entry.seconds:.1f}", weight, entry.note
 
 
-def _calibration_figures(diagnostics: Any) -> list[Html]:
+def _calibration_figures(diagnostics: Mapping[str, Any]) -> list[Html]:
     histogram, quantiles, intervals = (diagnostics[name] for name in ("pit_histogram", "quantiles", "intervals"))
     pit = plot_pit(histogram["counts"], tuple(histogram["band"]), ax=new_axes(SMALL))
     curve = [quantiles[name] for name in ("nominal", "share", "lower", "upper")]
@@ -117,19 +118,15 @@ def _calibration_figures(diagnostics: Any) -> list[Html]:
     curve = [intervals[name] for name in ("nominal", "share", "lower", "upper")]
     coverage = plot_calibration(*curve, ax=new_axes(SMALL))
     return [
-        figure("PIT histogram", [_svg(pit, "pit", "PIT histogram")], "Flat is right; all bars in the band."),
+        figure("PIT histogram", [drawing(pit, "pit", "PIT histogram")], "Flat is right; all bars in the band."),
         figure(
             "Reliability of quantiles",
-            [_svg(reliability, "reliability", "reliability of quantiles")],
+            [drawing(reliability, "reliability", "reliability of quantiles")],
             "Zero is right: as many rows below each quantile as its level says.",
         ),
         figure(
             "Calibration curve",
-            [_svg(coverage, "calibration", "coverage over level")],
+            [drawing(coverage, "calibration", "coverage over level")],
             "On the diagonal, intervals hold as often as promised.",
         ),
     ]
-
-
-def _svg(ax: Any, name: str, description: str) -> Html:
-    return Html(to_svg(ax.figure, name, description))

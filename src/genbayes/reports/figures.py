@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,12 +17,16 @@ from genbayes.plotting import (
     plot_observed,
     plot_shares,
     plot_training,
-    to_svg,
 )
 from genbayes.plotting.observed import MOST_WHISKERS
 from genbayes.plotting.style import new_axes, shorten
 from genbayes.reports.numbers import format_number
-from genbayes.reports.page import Html, figure
+from genbayes.reports.page import Html, drawing, figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from genbayes.training import History
 
 __all__ = [
     "calibration_figure",
@@ -51,14 +55,14 @@ def fan_figure(slices: Sequence[Slice], y: FloatArray, x: FloatArray | None, tar
             "The line is the predicted median. Half of all new observations should fall into the inner band, "
             "nine in ten into the outer one."
         )
-        return figure("Prediction and data", [_svg(ax, "fan", f"{target} along {slices[0].name}")], caption)
+        return figure("Prediction and data", [drawing(ax, "fan", f"{target} along {slices[0].name}")], caption)
     drawings = []
     ends = np.concatenate([end for cut in slices for _, *pair in cut.bands for end in pair])
     for place, cut in enumerate(slices):
         ax = new_axes(PANEL)
         _draw_slice(ax, cut, target, legend=False)
         ax.set_ylim(*_padded(ends))
-        drawings.append(_svg(ax, f"slice-{place}", f"{target} along {cut.name}"))
+        drawings.append(drawing(ax, f"slice-{place}", f"{target} along {cut.name}"))
     return figure(
         "Prediction along each input",
         drawings,
@@ -76,7 +80,9 @@ def observed_figure(assessment: Assessment, target: str) -> Html:
         caption = "Each dot is a row, each whisker its 90% interval. Orange dots lie outside: one in ten should."
     else:
         caption = "Stronger colour means more rows. Nine in ten should lie between the orange lines."
-    return figure("Predicted against observed", [_svg(ax, "observed", f"observed against predicted {target}")], caption)
+    return figure(
+        "Predicted against observed", [drawing(ax, "observed", f"observed against predicted {target}")], caption
+    )
 
 
 def pit_figure(assessment: Assessment) -> Html:
@@ -84,7 +90,7 @@ def pit_figure(assessment: Assessment) -> Html:
     ax = assessment.diagnostics.plot_pit(new_axes(SMALL))
     return figure(
         "PIT histogram",
-        [_svg(ax, "pit", "histogram of probability integral transforms")],
+        [drawing(ax, "pit", "histogram of probability integral transforms")],
         "Flat is right. A bowl means intervals too narrow, a hill too wide, a slope a biased prediction. "
         "A calibrated model keeps all its bars within the grey band with 95% chance.",
     )
@@ -95,7 +101,7 @@ def reliability_figure(assessment: Assessment) -> Html:
     ax = assessment.diagnostics.plot_quantiles(new_axes(MEDIUM))
     return figure(
         "Reliability of quantiles",
-        [_svg(ax, "reliability", "share of rows below each predicted quantile, minus its level")],
+        [drawing(ax, "reliability", "share of rows below each predicted quantile, minus its level")],
         "How many rows fall below each predicted quantile, more or fewer than its level says. Zero is right. All above "
         "zero: predictions too high; all below: too low; above, then below: intervals too narrow; below, then above: "
         "too wide. A calibrated model stays within this band and that of the calibration curve with 95% chance.",
@@ -107,7 +113,7 @@ def calibration_figure(assessment: Assessment) -> Html:
     ax = assessment.diagnostics.plot_intervals(new_axes(MEDIUM))
     return figure(
         "Calibration curve",
-        [_svg(ax, "calibration", "observed over nominal coverage of central intervals")],
+        [drawing(ax, "calibration", "observed over nominal coverage of central intervals")],
         "On the diagonal, intervals hold exactly as often as promised; below it they are too narrow, above "
         "it too wide. A calibrated model stays within this band and that of the quantiles with 95% chance.",
     )
@@ -120,7 +126,7 @@ def decomposition_figure(assessment: Assessment, target: str) -> Html:
     plot_decomposition(d.miscalibration, d.discrimination, d.uncertainty, d.by_luck, ax=ax, xlabel=f"unit of {target}")
     return figure(
         "Where the CRPS comes from",
-        [_svg(ax, "decomposition", "CRPS as uncertainty less discrimination plus miscalibration")],
+        [drawing(ax, "decomposition", "CRPS as uncertainty less discrimination plus miscalibration")],
         f"Uncertainty ({format_number(d.uncertainty, 3)}): the score of one forecast for all rows. Discrimination "
         f"({format_number(d.discrimination, 3)}): what is gained by telling rows apart. Miscalibration "
         f"({format_number(d.miscalibration, 3)}): what recalibrating the probabilities would save on these rows; a "
@@ -138,7 +144,7 @@ def effects_figure(effects: Sequence[MainEffect], target: str) -> Html:
     for place, effect in enumerate(shown):
         ax = plot_main_effect(effect, ax=new_axes(PANEL), ylabel=f"mean of {target}")
         ax.set_ylim(*_padded(means))
-        drawings.append(_svg(ax, f"effect-{place}", f"main effect of {effect.name}"))
+        drawings.append(drawing(ax, f"effect-{place}", f"main effect of {effect.name}"))
     if len(effects) == 1:
         return figure("Main effect", drawings, "The predicted mean; with one input, nothing else moves it.")
     return figure(
@@ -151,22 +157,24 @@ def effects_figure(effects: Sequence[MainEffect], target: str) -> Html:
     )
 
 
-def training_figures(history: Any) -> list[Html]:
+def training_figures(history: History) -> list[Html]:
     """Training loss and the score of held-out rows, as far as they were noted."""
     figures = []
     if len(history.loss):
         ax = plot_training(history.epoch, history.loss, ax=new_axes(PANEL), ylabel="training loss")
         caption = f"The curve should have flattened. Training took {format_number(history.seconds, 3)} seconds."
-        figures.append(figure("Training loss", [_svg(ax, "training", "training loss by epoch")], caption))
+        figures.append(figure("Training loss", [drawing(ax, "training", "training loss by epoch")], caption))
     if len(history.held_out_crps):
         ax = new_axes(PANEL)
         plot_training(history.held_out_epoch, history.held_out_crps, ax=ax, ylabel="CRPS of held-out rows")
         caption = "Of rows not trained on, on the scale of the standardised response. Rising again means overfitting."
-        figures.append(figure("Held-out score", [_svg(ax, "held-out", "CRPS of held-out rows by epoch")], caption))
+        figures.append(figure("Held-out score", [drawing(ax, "held-out", "CRPS of held-out rows by epoch")], caption))
     return figures
 
 
-def _draw_slice(ax: Any, cut: Slice, target: str, legend: bool, data: tuple[Any, Any] = (None, None)) -> None:
+def _draw_slice(
+    ax: Axes, cut: Slice, target: str, legend: bool, data: tuple[FloatArray | None, FloatArray | None] = (None, None)
+) -> None:
     if cut.categorical:
         labels = [str(value) for value in cut.values]
         plot_fan_by_category(labels, cut.median, cut.bands, ax=ax, xlabel=cut.name, ylabel=target, legend=legend)
@@ -187,7 +195,7 @@ def _draw_slice(ax: Any, cut: Slice, target: str, legend: bool, data: tuple[Any,
 def _shares_svg(varying: Sequence[MainEffect]) -> Html:
     first = varying[:MOST_BARS]
     ax = plot_shares([effect.name for effect in first], [effect.share for effect in first])
-    return _svg(ax, "shares", "share of variance explained by each input")
+    return drawing(ax, "shares", "share of variance explained by each input")
 
 
 def _left_out(n_varying: int, constant: Sequence[str]) -> str:
@@ -207,7 +215,3 @@ def _padded(values: FloatArray) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     pad = 0.06 * (high - low) or abs(low) * 0.06 or 1.0
     return low - pad, high + pad
-
-
-def _svg(ax: Any, name: str, description: str) -> Html:
-    return Html(to_svg(ax.figure, name, description))

@@ -10,8 +10,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
+from genbayes.plotting import to_svg
 from genbayes.reports.stylesheet import STYLESHEET
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = [
     "Html",
@@ -20,6 +25,7 @@ __all__ = [
     "card",
     "columns",
     "contents",
+    "drawing",
     "figure",
     "grid",
     "join",
@@ -122,6 +128,13 @@ def figure(title: str, drawings: Sequence[Html], *caption: str) -> Html:
     shown = join(Html('<div class="panels">\n'), *drawings, Html("</div>\n")) if len(drawings) > 1 else drawings[0]
     below = join(Html("<figcaption><b>How to read this.</b> "), *caption, Html("</figcaption>"))
     return card(title, join(Html("<figure>"), shown, below, Html("</figure>\n")))
+
+
+def drawing(ax: Axes, name: str, description: str) -> Html:
+    """What is drawn on an axis; `name` must be unique within the page, the description is for who cannot see it."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None  # new axes have one
+    return Html(to_svg(figure, name, description))
 
 
 def columns(*cards: Html) -> Html:

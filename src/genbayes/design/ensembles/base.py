@@ -17,8 +17,9 @@ from torch import Tensor
 
 from genbayes.arrays import FloatArray
 from genbayes.design.members import NORMAL_WIDTH, covariance_of_members, taper
-from genbayes.design.model import DesignModel, Of
+from genbayes.design.model import DesignModel
 from genbayes.distribution import Normal, QuantileFunction
+from genbayes.models.protocols import Of
 from genbayes.network import DEFAULT, IQNSettings, NetworkShape, PriorIQN, Rows, fit_iqn, held_out_scores
 from genbayes.network.fitting import Penalty
 from genbayes.scaling import ResponseScaler

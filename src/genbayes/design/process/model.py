@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.design.model import DesignModel, Of
+from genbayes.design.model import DesignModel
 from genbayes.design.process.kriging import Kriging, Seen
 from genbayes.design.process.localscale import LocalScale
 from genbayes.design.process.search import Found, parameters_of, search_again, search_all
@@ -22,6 +22,7 @@ from genbayes.distribution import Normal
 from genbayes.gp.leaving import match_rows
 from genbayes.gp.replicates import Replicates
 from genbayes.metrics import crps_normal
+from genbayes.models.protocols import Of
 
 __all__ = ["DesignGP"]
 

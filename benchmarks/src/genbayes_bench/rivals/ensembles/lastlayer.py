@@ -11,9 +11,10 @@ import torch
 
 from genbayes.arrays import FloatArray
 from genbayes.design.ensembles.base import N_STEPS, N_STEPS_MORE, NetworkEnsemble
-from genbayes.design.model import DesignModel, Of
+from genbayes.design.model import DesignModel
 from genbayes.distribution import Normal
 from genbayes.metrics import crps_normal
+from genbayes.models.protocols import Of
 from genbayes.network.embedding import cosine_embedding
 from genbayes_bench.rivals.ensembles.head import BayesianHead
 

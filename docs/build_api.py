@@ -20,7 +20,7 @@ import genbayes
 __all__ = ["build"]
 
 PAGE = Path(__file__).with_name("api.md")
-NO_API = {"cli", "gp", "optimise", "tabular"}  # the first has a page of its own; models and
+NO_API = {"cli", "gp", "models", "optimise", "tabular"}  # the first has a page of its own; models and
 # campaigns stand on the others
 
 
@@ -65,6 +65,8 @@ SECTIONS = [
         },
         like=genbayes.QuantileSurrogate,
     ),
+    Section("models.registry", "The one list of models.", "adding/baseline.md", {"load": FILES}),
+    Section("models.protocols", "What only some models can do.", "adding/baseline.md", {}),
     Section(
         "distribution",
         "What models return.",
@@ -142,6 +144,7 @@ NOTES = {  # public values that have no docstring
     "DEFAULT": "The paper's default loss weights, 0.3, 0.3 and 0.4.",
     "QUANTILE_DOMINANT": "The paper's weights for responses that jump, 0.1, 0.2 and 0.7.",
     "FORMAT_VERSION": "The format of model files that this version writes.",
+    "Of": "What is asked about: a new run, or the mean E[y | x].",
     "Report": "What hears of progress: a function of step, number of steps and loss.",
     "Restore": "What rebuilds a fitted object from its state.",
     "__version__": "The version of the package.",
@@ -174,9 +177,15 @@ def _top_level() -> str:
     for name in genbayes.__all__:
         value = getattr(genbayes, name)
         home = getattr(value, "__module__", "").split(".")[1:2]
-        section = next((part for part in SECTIONS if part.folder in home), None)
+        section = next((part for part in SECTIONS if part.folder.split(".")[0] in home), None)
         place = f"[genbayes.{section.folder}](#{_anchor(section.folder)})" if section else f"[files]({FILES})"
-        rows.append([_call(name, value) if name == "load" else f"`{name}`", _first_line(name, value), place])
+        rows.append(
+            [
+                _call(name, value) if name in ("load", "register_model", "registered_models") else f"`{name}`",
+                _first_line(name, value),
+                place,
+            ]
+        )
     rows[[row[0] for row in rows].index("`__version__`")][2] = ""
     about = "What most people need; `genbayes.metrics` comes along, the other folders are imported by name."
     return f"## genbayes\n{about}\n\n{_table(['name', 'what it is', 'described in'], rows)}"
@@ -242,14 +251,15 @@ def _errors(module: Any) -> str:
 
 def _call(name: str, value: Any) -> str:
     """A name as one would call it: arguments and defaults, no types."""
+    bound = {"self"}
     if isinstance(value, classmethod):
-        value = value.__func__
+        value, bound = value.__func__, {"cls"}
     if not (inspect.isfunction(value) or (inspect.isclass(value) and not _is_read(value))):
         return f"`{name}`"
     parameters = [
         part.replace(annotation=inspect.Parameter.empty, default=_plain(part.default))
         for part in inspect.signature(value).parameters.values()
-        if part.name not in ("self", "cls")
+        if part.name not in bound
     ]
     call = str(inspect.Signature(parameters))
     if inspect.isclass(value) and len(call) > 100:
@@ -315,7 +325,7 @@ def _link(page: str) -> str:
 
 
 def _anchor(folder: str) -> str:
-    return f"genbayes{folder}"
+    return f"genbayes{folder}".replace(".", "")
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

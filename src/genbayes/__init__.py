@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from genbayes.distribution import Empirical, Mixture, Normal, PredictiveDistribution, QuantileFunction
     from genbayes.errors import GenBayesError, InvalidInput
     from genbayes.features import BoundaryFeatures
-    from genbayes.loading import load
+    from genbayes.models.registry import load, register_model, registered_models
     from genbayes.selection import AutoSurrogate
     from genbayes.surrogate import GPInformedSurrogate, QuantileSurrogate
 
@@ -37,6 +37,8 @@ __all__ = [
     "QuantileSurrogate",
     "__version__",
     "load",
+    "register_model",
+    "registered_models",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -50,8 +52,9 @@ __getattr__, __dir__ = lazy_names(
         "distribution": ["Empirical", "Mixture", "Normal", "PredictiveDistribution", "QuantileFunction"],
         "errors": ["GenBayesError", "InvalidInput"],
         "features": ["BoundaryFeatures"],
-        "loading": ["load"],
         "metrics": [],
+        "models": [],
+        "models.registry": ["load", "register_model", "registered_models"],
         "plotting": [],
         "reports": [],
         "selection": ["AutoSurrogate"],

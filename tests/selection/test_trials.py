@@ -5,9 +5,8 @@ import pytest
 
 from genbayes.data.dataset import Dataset
 from genbayes.metrics import crps
-from genbayes.selection.candidates import Candidate
 from genbayes.selection.stacking import LEVELS
-from genbayes.selection.trials import Clock, Trials
+from genbayes.selection.trials import Candidate, Clock, Trials
 
 N = 30
 FOLD = np.arange(N) % 3

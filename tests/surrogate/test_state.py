@@ -129,7 +129,7 @@ class Unknown(Identity):
 
 def test_a_map_that_could_not_be_loaded_is_not_saved(make, runs, tmp_path: Path) -> None:
     model = make(features=Unknown()).fit(*runs)
-    with pytest.raises(InvalidInput, match="features must be maps of this library to be saved, got Unknown"):
+    with pytest.raises(InvalidInput, match="a feature map must be registered to be saved, got Unknown"):
         model.save(tmp_path / "model.gb")
 
 

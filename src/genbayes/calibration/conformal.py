@@ -7,6 +7,8 @@ section 7 of the paper points to. `scores` says how far out a response lies, `ra
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -33,6 +35,7 @@ from genbayes.calibration.wrapped import (
 )
 from genbayes.distribution import Predictor, QuantileFunction
 from genbayes.errors import InvalidInput
+from genbayes.models.registry import save_model
 from genbayes.persistence import Composite, Restore, State
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice, check_count, check_level
@@ -88,6 +91,7 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Predictor, Composite):
         ((120,), 30)
     """
 
+    knows_mean = False  # calibration says nothing about E[y | x]
     level_: float
     models_: list[Any]
     least_slopes_: list[float]
@@ -220,6 +224,10 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Predictor, Composite):
             "level": f"{self.level_:g}",
             "guaranteed coverage": f"{min(promised):.3g}",
         }
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the fitted model to one file without pickle; an existing file is replaced only by a whole new one."""
+        return save_model(self, path)
 
     def to_state(self) -> State:
         """What the calibrated model keeps in its file, its models among it."""

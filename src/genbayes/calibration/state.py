@@ -10,8 +10,9 @@ from sklearn.base import clone
 from genbayes.calibration.groups import Groups
 from genbayes.calibration.ranks import require_support
 from genbayes.calibration.wrapped import unset_seeds
-from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.persistence import Restore, Savable, State
+from genbayes.errors import UnreadableFile
+from genbayes.models.registry import state_of
+from genbayes.persistence import Restore, State
 from genbayes.tabular.state import known_parameters, plain_parameters
 from genbayes.validation import check_level
 
@@ -40,9 +41,7 @@ def state_of_calibrated(calibrated: ConformalSurrogate) -> State:
     arrays = {"scores": calibrated.scores_, "folds": calibrated.folds_, "codes": calibrated.codes_}
     state = State("ConformalSurrogate", values, arrays)
     for k, model in enumerate(calibrated.models_):
-        if not isinstance(model, Savable):
-            raise InvalidInput(f"model must be one of this library to be saved, got {type(model).__name__}")
-        state = state.with_part(f"model{k}", model.to_state())
+        state = state.with_part(f"model{k}", state_of(model))
     return state
 
 

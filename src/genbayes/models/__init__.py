@@ -1,1 +1,42 @@
-"""Models: what every surrogate offers, what only some can, and the one list of them all."""
+"""The models by the names of their classes, imported when first used, and the one list of them all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from genbayes.models.registry import OURS
+
+if TYPE_CHECKING:
+    from genbayes.baselines import (
+        BoostedQuantiles,
+        DeepGP,
+        HeteroskedasticGP,
+        ModularJumpGP,
+        RegimeGP,
+        SparseGP,
+        StationaryGP,
+    )
+    from genbayes.surrogate import GPInformedSurrogate, QuantileSurrogate
+
+__all__ = [
+    "BoostedQuantiles",
+    "DeepGP",
+    "GPInformedSurrogate",
+    "HeteroskedasticGP",
+    "ModularJumpGP",
+    "QuantileSurrogate",
+    "RegimeGP",
+    "SparseGP",
+    "StationaryGP",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for model in OURS:
+        if name in __all__ and model.disk_name == name:
+            return model.load_class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -5,14 +5,11 @@ A composite keeps other fitted objects whose classes it need not know: whoever l
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Self
 
 from genbayes.errors import UnreadableFile
-from genbayes.persistence.file import write_state
 from genbayes.persistence.state import State
 
 __all__ = ["Composite", "Restore", "Savable"]
@@ -31,10 +28,6 @@ class Savable(ABC):
     @abstractmethod
     def from_state(cls, state: State) -> Self:
         """The object that `to_state` described."""
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted model to one file without pickle; an existing file is replaced only by a whole new one."""
-        return write_state(path, self.to_state())
 
 
 class Composite(Savable):

@@ -9,7 +9,7 @@ import numpy as np
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.calibration import diagnose
 from genbayes.distribution import Mixture, PredictiveDistribution, QuantileFunction
-from genbayes.selection.candidates import Facts
+from genbayes.models.registry import Facts
 from genbayes.selection.report import Entry, SelectionReport, sparse_regions
 from genbayes.selection.stacking import LEVELS, Stack, mean_and_error
 from genbayes.selection.trials import Trials

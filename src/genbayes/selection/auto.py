@@ -16,17 +16,18 @@ from genbayes.arrays import IntArray
 from genbayes.distribution import PredictiveDistribution
 from genbayes.errors import InvalidInput
 from genbayes.features.regimes import find_regimes
+from genbayes.models.protocols import Fits, gives_mean
+from genbayes.models.registry import Facts, adopt_models, registered_here
 from genbayes.persistence import Composite, Restore, State
 from genbayes.scaling import Bounds, as_bounds
 from genbayes.seeding import RandomState, as_generator
 from genbayes.selection.account import give_account
-from genbayes.selection.candidates import Candidate, Facts, choose_candidates
 from genbayes.selection.combination import Combination
 from genbayes.selection.folds import draw_folds
 from genbayes.selection.report import SelectionReport
 from genbayes.selection.stacking import Stack, choose_stack, find_team, is_within_luck
 from genbayes.selection.state import restore_selected, state_of_selected
-from genbayes.selection.trials import NO_TIME, Clock, Trials
+from genbayes.selection.trials import NO_TIME, Candidate, Clock, Trials, choose_candidates
 from genbayes.tabular import TabularRegressor
 from genbayes.tabular.door import MIN_ROWS
 from genbayes.training import show_stage
@@ -77,7 +78,7 @@ class AutoSurrogate(TabularRegressor, Composite):
         self,
         *,
         time_limit: float | None = None,
-        candidates: Sequence[str] | Mapping[str, Any] | None = None,
+        candidates: Sequence[str] | Mapping[str, Fits | None] | None = None,
         n_folds: int = 5,
         y_bounds: Bounds | None = None,
         categorical: Sequence[str | int] | None = None,
@@ -164,6 +165,20 @@ class AutoSurrogate(TabularRegressor, Composite):
     def from_parts(cls, state: State, restore: Restore) -> Self:
         """The surrogate that a file describes."""
         return restore_selected(cls, state, restore)
+
+    @property
+    def knows_mean(self) -> bool:
+        """Whether a chosen model answers of="mean"."""
+        return any(gives_mean(model) for model in self.combination_.models)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Models registered in this process travel with the surrogate, for workers that do not know them."""
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "_registered": registered_here()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        adopt_models(state.pop("_registered", ()))
+        super().__setstate__(state)
 
     def _check_settings(self) -> tuple[Bounds, Clock]:
         check_count(self.n_folds, "n_folds", at_least=2)

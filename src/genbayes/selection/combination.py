@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from genbayes.arrays import FloatArray
 from genbayes.distribution import Mixture, Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.levels import GRID
 from genbayes.errors import InvalidInput
+from genbayes.models.protocols import Predicts, gives_mean
 from genbayes.scaling import Bounds
 
 __all__ = ["Combination"]
@@ -30,7 +30,7 @@ class Combination:
     """
 
     kind: Literal["single", "average", "pool"]
-    models: tuple[Any, ...]
+    models: tuple[Predicts, ...]
     weights: FloatArray
     bounds: Bounds = (None, None)
 
@@ -48,7 +48,7 @@ class Combination:
         """What the models know of E[y | x], those that know it, with their weights."""
         laws, weights = [], []
         for model, weight in zip(self.models, self.weights, strict=True):
-            if _tells_mean(model):
+            if gives_mean(model):
                 laws.append(model.predict_distribution(X, of="mean"))
                 weights.append(float(weight))
         if not laws:
@@ -58,14 +58,10 @@ class Combination:
 
     def _join_means(self, laws: Sequence[PredictiveDistribution], share: FloatArray) -> PredictiveDistribution:
         if self.kind == "average":
-            mean, sd = (np.tensordot(share, [getattr(law, part)() for law in laws], axes=1) for part in ("mean", "std"))
+            mean = np.tensordot(share, [law.mean() for law in laws], axes=1)
+            sd = np.tensordot(share, [law.std() for law in laws], axes=1)
             return Normal(loc=mean, scale=sd)
         return laws[0] if len(laws) == 1 else Mixture(laws, share)
 
     def _table(self, q: Any) -> QuantileFunction:
         return QuantileFunction(GRID, np.asarray(q), support=self.bounds)
-
-
-def _tells_mean(model: Any) -> bool:
-    """Whether a model, a user's own perhaps, can be asked for what it knows of E[y | x]."""
-    return bool(getattr(model, "knows_mean", "of" in signature(model.predict_distribution).parameters))

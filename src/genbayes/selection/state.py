@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.persistence import Restore, Savable, State
+from genbayes.errors import UnreadableFile
+from genbayes.models.registry import state_of
+from genbayes.persistence import Restore, State
 from genbayes.scaling import as_bounds
 from genbayes.selection.combination import Combination
 from genbayes.selection.report import SelectionReport
@@ -38,9 +39,7 @@ def state_of_selected(model: AutoSurrogate) -> State:
     }
     state = State(table.kind, values, {**table.arrays, "weights": model.combination_.weights})
     for k, part in enumerate(model.combination_.models):
-        if not isinstance(part, Savable):
-            raise InvalidInput(f"candidates must be models of this library to be saved, got {type(part).__name__}")
-        state = state.with_part(f"model{k}", part.to_state())
+        state = state.with_part(f"model{k}", state_of(part))
     return state
 
 

@@ -1,30 +1,93 @@
 """Trials: candidates fitted without some rows and judged on them, under one clock.
 
-A candidate that fails is recorded with its message and the rest go on; one that runs out of time is recorded as such.
-What a trial leaves are out-of-fold quantiles, from which scores and weights are computed elsewhere.
+A candidate is a name and a way to make an unfitted model, a registered one or a user's own. One that fails is recorded
+with its message and the rest go on; one that runs out of time is recorded as such. What a trial leaves are out-of-fold
+quantiles, from which scores and weights are computed elsewhere.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.dataset import Dataset
 from genbayes.deadline import OutOfTime, deadline, now
-from genbayes.selection.candidates import Candidate
+from genbayes.errors import InvalidInput
+from genbayes.models.protocols import Fits
+from genbayes.models.registry import Facts, find_model, registered_models
 from genbayes.selection.stacking import LEVELS, crps_of_table
 
-__all__ = ["NO_TIME", "Clock", "Trial", "Trials"]
+__all__ = ["NO_TIME", "Candidate", "Clock", "Trial", "Trials", "choose_candidates"]
 
 NO_TIME = "no time"
 
 Announce = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A surrogate that may be chosen.
+
+    Attributes:
+        name: Its key in `candidates=` and in reports.
+        title: What it is, for people.
+        make: Seed to an unfitted model.
+        refines: Name of the candidate whose smooth mean it builds on; empty for none, or where the response has one
+            regime.
+    """
+
+    name: str
+    title: str
+    make: Callable[[int], Fits]
+    refines: str = ""
+
+
+def choose_candidates(wanted: Sequence[str] | Mapping[str, Fits | None] | None, facts: Facts) -> list[Candidate]:
+    """The candidates to try.
+
+    Args:
+        wanted: None for the registered models that are worth trying; names; or a mapping from names to models of the
+            user's own, in which a registered name may stand for itself with None.
+        facts: What is known of the runs.
+
+    Example:
+        >>> [candidate.name for candidate in choose_candidates(["gp", "iqn-deep"], Facts(n=100, n_regimes=1))]
+        ['gp', 'iqn-deep']
+    """
+    known = registered_models()
+    if wanted is None:
+        wanted = [name for name, model in known.items() if model.worth_trying and model.worth_trying(facts)]
+    if isinstance(wanted, str) or not isinstance(wanted, (Mapping, Sequence)) or not wanted:
+        raise InvalidInput(f"candidates must be names ({', '.join(known)}) or a mapping of models, got {wanted!r}")
+    models = wanted if isinstance(wanted, Mapping) else dict.fromkeys(wanted)
+    return [_registered(name, facts) if model is None else _own(name, model) for name, model in models.items()]
+
+
+def _registered(name: str, facts: Facts) -> Candidate:
+    model = find_model(name, "candidates")
+    return Candidate(name, model.title, partial(model.make, facts), model.refines if facts.n_regimes > 1 else "")
+
+
+def _own(name: object, model: Fits) -> Candidate:
+    if isinstance(model, type) or not isinstance(model, Fits):
+        raise InvalidInput(f"candidates must be models with fit and predict_distribution, got {model!r} for {name!r}")
+    return Candidate(str(name), type(model).__name__, partial(_copy, model))
+
+
+def _copy(model: Any, seed: int) -> Fits:
+    copy: Any = clone(model)
+    if copy.get_params().get("random_state", 0) is None:
+        copy.set_params(random_state=seed)
+    made: Fits = copy
+    return made
 
 
 class Clock:

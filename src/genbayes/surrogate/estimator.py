@@ -19,9 +19,10 @@ from genbayes.arrays import FloatArray
 from genbayes.data.dataset import Dataset
 from genbayes.distribution import Normal, QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.features import Bimodality, BoundaryFeatures, FeatureMap, Identity, measure_bimodality
+from genbayes.features import Bimodality, FeatureMap, Identity, measure_bimodality
 from genbayes.features.mixture import GaussianMixture
 from genbayes.models.protocols import SplitsRegimes
+from genbayes.models.registry import restore_part, state_of_part
 from genbayes.network import DEFAULT, QUANTILE_DOMINANT, IQNSettings, LossWeights, NetworkShape, PriorIQN
 from genbayes.persistence import State
 from genbayes.scaling import Bounds, as_bounds
@@ -37,10 +38,6 @@ from genbayes.validation import check_choice, check_count, check_finite, check_n
 
 __all__ = ["QuantileSurrogate"]
 
-FEATURE_MAPS: dict[str, type[FeatureMap]] = {  # the only maps a file may name
-    "BoundaryFeatures": BoundaryFeatures,
-    "Identity": Identity,
-}
 HISTORY_CURVES = ("epoch", "loss", "held_out_epoch", "held_out_crps")
 
 
@@ -200,6 +197,11 @@ class QuantileSurrogate(TabularRegressor):
             raise InvalidInput("n_members must be at least 2 for of='mean', got 1; fit again with n_members=5")
         return law_of_mean(q, probability, scaler)
 
+    @property
+    def knows_mean(self) -> bool:
+        """Whether there are members to disagree, so that of="mean" is answered."""
+        return self.network_.shape.n_members > 1
+
     def predict_failure_probability(self, X: Any) -> FloatArray:
         """Probability that a run at x fails, by the runs of `fit` whose response was missing, (n, d) -> (n,).
 
@@ -254,9 +256,7 @@ class QuantileSurrogate(TabularRegressor):
         arrays |= {"mixture": np.stack([mixture.share, mixture.mean, mixture.sd])}
         state = State("QuantileSurrogate", values, arrays)
         for i, each in enumerate(self.features_):
-            if FEATURE_MAPS.get(type(each).__name__) is not type(each):
-                raise InvalidInput(f"features must be maps of this library to be saved, got {type(each).__name__}")
-            state = state.with_part(f"map{i}", each.to_state())
+            state = state.with_part(f"map{i}", state_of_part(each, "feature map"))
         return state if self.failure_ is None else state.with_part("failure", self.failure_.to_state())
 
     @classmethod
@@ -270,10 +270,7 @@ class QuantileSurrogate(TabularRegressor):
         model.bimodality_ = Bimodality(float(bic_gain), float(valley), mixture)
         model.settings_ = _restored_settings(state.value("settings"))
         parts = [state.nested(f"map{i}") for i in range(int(state.value("n_maps")))]
-        for part in parts:
-            if part.kind not in FEATURE_MAPS:
-                raise UnreadableFile(f"the model file must name a known feature map, got {part.kind!r}")
-        model.features_ = [FEATURE_MAPS[part.kind].from_state(part) for part in parts]
+        model.features_ = [restore_part(part, FeatureMap, "feature map") for part in parts]
         if any(not isinstance(each, Identity) for each in model.features_):
             model.features = [clone(each) for each in model.features_]
         model.network_ = _restored_network(model.settings_, state, model.input_scaler_.n_outputs)

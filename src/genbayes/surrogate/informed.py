@@ -60,6 +60,7 @@ class GPInformedSurrogate(TabularRegressor, Composite):
         (3, 3)
     """
 
+    knows_mean = True  # the GP does
     gp_: FittedGP
     residuals_: QuantileSurrogate
 

@@ -7,8 +7,10 @@ law at a scaled input, is left to each model.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from genbayes.arrays import BoolArray, FloatArray
 from genbayes.categories import CategoryCoder
 from genbayes.data.dataset import Dataset
 from genbayes.distribution import Predictor
+from genbayes.models.registry import save_model
 from genbayes.persistence import Savable, State
 from genbayes.scaling import Bounds, InputScaler, ResponseScaler, check_within
 from genbayes.seeding import RandomState
@@ -72,6 +75,10 @@ class TabularRegressor(RegressorMixin, BaseEstimator, Predictor, Savable):
     def extrapolates(self, X: Any) -> BoolArray:
         """Whether each row of X lies far from every training input, (n, d) -> (n,)."""
         return self.coverage_.is_far(self._scaled(X))
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the fitted model to one file without pickle; an existing file is replaced only by a whole new one."""
+        return save_model(self, path)
 
     def _take_runs(self, X: Any, y: Any, sample_weight: Any, bounds: Bounds = (None, None)) -> Dataset:
         """The user's runs, checked, categories coded, equal rows merged."""

@@ -7,11 +7,30 @@ them. The R packages are in `rivals.r`, the ensembles that lost in the paper's S
 from typing import TYPE_CHECKING
 
 from genbayes.lazy import lazy_names
+from genbayes.models.registry import register_model
 
 if TYPE_CHECKING:
     from genbayes_bench.rivals.forest import QuantileForest
     from genbayes_bench.rivals.natural import NaturalGradientBoosting
 
-__all__ = ["NaturalGradientBoosting", "QuantileForest"]
+__all__ = ["NaturalGradientBoosting", "QuantileForest", "register"]
 
 __getattr__, __dir__ = lazy_names(__name__, {"forest": ["QuantileForest"], "natural": ["NaturalGradientBoosting"]})
+
+
+def register() -> None:
+    """Make the rivals known to genbayes, which finds this function by its entry point: files of them load again."""
+    register_model(
+        "forest",
+        "genbayes_bench.rivals.forest:QuantileForest",
+        title="quantile forest",
+        assumes="runs in one leaf have one distribution",
+        suits="distributions of any shape, little to tune",
+    )
+    register_model(
+        "ngboost",
+        "genbayes_bench.rivals.natural:NaturalGradientBoosting",
+        title="natural gradient boosting",
+        assumes="normal distributions, mean and log sd constant in pieces",
+        suits="many runs, thresholds, noise that depends on x",
+    )

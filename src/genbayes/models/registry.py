@@ -1,0 +1,540 @@
+"""The registry: one value for each model, which `load`, `AutoSurrogate`, the command line, benchmarks and docs read.
+
+Nothing else lists models, and nothing is imported before it is used. A model file holds a disk name, never a module:
+opening a file imports no class that is not registered. A model of anybody's joins by `register_model` or, so that
+worker processes know it too, by an entry point of the group `genbayes.models`.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
+from genbayes.persistence import Composite, Savable, State, read_state, write_state
+from genbayes.validation import suggest
+
+if TYPE_CHECKING:
+    from genbayes.models.protocols import Fits
+
+__all__ = [
+    "Facts",
+    "New",
+    "RegisteredModel",
+    "adopt_models",
+    "find_model",
+    "load",
+    "register_model",
+    "register_part",
+    "registered_here",
+    "registered_models",
+    "restore_part",
+    "save_model",
+    "state_of",
+    "state_of_part",
+]
+
+ENTRY_POINTS = "genbayes.models"
+FEWEST_RUNS_FOR_TREES = 300  # a leaf holds ten or more, which leaves little to split of fewer
+FEWEST_RUNS_FOR_FOURIER = 300  # of fewer, Fourier features are rather memorised
+MOST_RUNS_FOR_NOISE_GP = 2_500  # distinct inputs that the heteroskedastic GP takes within a minute
+MOST_RUNS_FOR_SMOOTH_GP = 3_000  # distinct inputs that the smoothest kernel takes at all
+MOST_RUNS_FOR_GP = 30_000  # beyond, a sparse GP is tried instead
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of the runs before any fit.
+
+    Attributes:
+        n: Distinct runs.
+        n_regimes: Regimes of the response.
+        categorical: Columns that are categories.
+        bounds: Bounds of the response.
+    """
+
+    n: int
+    n_regimes: int
+    categorical: tuple[int, ...] = ()
+    bounds: tuple[float | None, float | None] = (None, None)
+
+
+@dataclass(frozen=True)
+class New:
+    """A setting that is an object of its own, made when the model is: the class, "module:Class", without arguments."""
+
+    home: str
+
+
+@dataclass(frozen=True)
+class RegisteredModel:
+    """All that is said about a model, once.
+
+    Attributes:
+        name: Its key in `candidates=`, on the command line and in benchmarks.
+        title: What it is, for people.
+        home: Its class, or where the class is imported from when it is needed: "module:Class".
+        disk_name: What files call the class; once there are files it is never changed.
+        settings: Constructor arguments that make it this model and no other of its class.
+        assumes: What it takes for granted of the response, for people.
+        suits: When to choose it, for people.
+        worth_trying: Whether `AutoSurrogate` should try it on runs of which these facts are known; None for never,
+            unless it is named.
+        refines: Name of the model whose smooth mean it builds on; where a jump makes that one hopeless, so is this.
+    """
+
+    name: str
+    title: str
+    home: str | type
+    disk_name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    assumes: str = ""
+    suits: str = ""
+    worth_trying: Callable[[Facts], bool] | None = None
+    refines: str = ""
+
+    def load_class(self) -> Any:
+        """The class, imported if it has not been."""
+        return _load_class(self.home)
+
+    def make(self, facts: Facts, seed: int) -> Fits:
+        """An unfitted model; of categories, bounds and seed it is told what its constructor takes.
+
+        Example:
+            >>> find_model("gp-smooth").make(Facts(n=50, n_regimes=1), seed=3)
+            StationaryGP(kernel='squared-exponential', random_state=3)
+        """
+        settings = {k: _load_class(v.home)() if isinstance(v, New) else v for k, v in self.settings.items()}
+        model = self.load_class()(**settings)
+        given = {"categorical": facts.categorical or None, "y_bounds": facts.bounds, "random_state": seed}
+        takes = model.get_params(deep=False)
+        made: Fits = model.set_params(**{name: value for name, value in given.items() if name in takes})
+        return made
+
+
+def _is_boosting_possible(facts: Facts) -> bool:
+    return facts.n >= FEWEST_RUNS_FOR_TREES and find_spec("lightgbm") is not None
+
+
+# Models in the order in which they are tried, the quick ones first.
+OURS = (
+    RegisteredModel(
+        name="gp",
+        title="stationary GP",
+        home="genbayes.baselines.stationary:StationaryGP",
+        disk_name="StationaryGP",
+        assumes="a smooth function, the same everywhere, plus normal noise of constant size",
+        suits="few runs, smooth response: the first thing to try",
+        worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_GP,
+    ),
+    RegisteredModel(
+        name="gp-smooth",
+        title="stationary GP, smoothest kernel",
+        home="genbayes.baselines.stationary:StationaryGP",
+        disk_name="StationaryGP",
+        settings={"kernel": "squared-exponential"},
+        assumes="a function with derivatives of every order, plus normal noise of constant size",
+        suits="few runs, a response without kinks",
+        worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_SMOOTH_GP and facts.n_regimes == 1,
+    ),
+    RegisteredModel(
+        name="sparse-gp",
+        title="sparse GP",
+        home="genbayes.baselines.sparse:SparseGP",
+        disk_name="SparseGP",
+        assumes="as the stationary GP, seen through some hundred points",
+        suits="many runs, smooth response",
+        worth_trying=lambda facts: facts.n > MOST_RUNS_FOR_GP,
+    ),
+    RegisteredModel(
+        name="regime-gp",
+        title="GP of each regime",
+        home="genbayes.baselines.regime:RegimeGP",
+        disk_name="RegimeGP",
+        assumes="regimes that y itself reveals, smooth within each, that say nothing about each other",
+        suits="a response that jumps, with runs enough on each level",
+        worth_trying=lambda facts: facts.n_regimes > 1,
+    ),
+    RegisteredModel(
+        name="jump-gp",
+        title="modular jump GP",
+        home="genbayes.baselines.jump:ModularJumpGP",
+        disk_name="ModularJumpGP",
+        assumes="two regimes that y itself reveals, smooth within each",
+        suits="a response that jumps between two levels",
+        worth_trying=lambda facts: facts.n_regimes > 1,
+    ),
+    RegisteredModel(
+        name="iqn-shallow",
+        title="quantile network, shallow",
+        home="genbayes.surrogate.estimator:QuantileSurrogate",
+        disk_name="QuantileSurrogate",
+        settings={"n_layers": 1},
+        assumes="quantiles that vary smoothly with x; distributions of any shape",
+        suits="noise that is not normal",
+        worth_trying=lambda facts: True,
+    ),
+    RegisteredModel(
+        name="iqn-deep",
+        title="quantile network, deep",
+        home="genbayes.surrogate.estimator:QuantileSurrogate",
+        disk_name="QuantileSurrogate",
+        settings={"n_layers": 3},
+        assumes="quantiles that may change abruptly with x; distributions of any shape",
+        suits="a response that changes abruptly, noise that is not normal",
+        worth_trying=lambda facts: True,
+    ),
+    RegisteredModel(
+        name="iqn-wavy",
+        title="quantile network with waves",
+        home="genbayes.surrogate.estimator:QuantileSurrogate",
+        disk_name="QuantileSurrogate",
+        settings={"n_layers": 3, "n_waves": 64, "dropout": 0.0},
+        assumes="quantiles that may oscillate with x; distributions of any shape",
+        suits="a response that changes quickly along some input",
+        worth_trying=lambda facts: facts.n >= FEWEST_RUNS_FOR_FOURIER,
+    ),
+    RegisteredModel(
+        name="het-gp",
+        title="heteroskedastic GP",
+        home="genbayes.baselines.heteroskedastic:HeteroskedasticGP",
+        disk_name="HeteroskedasticGP",
+        assumes="as the stationary GP, the log noise another smooth function",
+        suits="noise that depends on x, replicates",
+        worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_NOISE_GP,
+        refines="gp",
+    ),
+    RegisteredModel(
+        name="gp-iqn",
+        title="GP-informed quantile network",
+        home="genbayes.surrogate.informed:GPInformedSurrogate",
+        disk_name="GPInformedSurrogate",
+        assumes="the mean of a stationary GP; residuals of any shape",
+        suits="a smooth mean with noise that is not normal",
+        worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_GP,
+        refines="gp",
+    ),
+    RegisteredModel(
+        name="iqn-boundary",
+        title="quantile network with boundary features",
+        home="genbayes.surrogate.estimator:QuantileSurrogate",
+        disk_name="QuantileSurrogate",
+        settings={"features": New("genbayes.features.boundary:BoundaryFeatures"), "n_layers": 1},
+        assumes="regimes that y itself reveals; distributions of any shape within each",
+        suits="a response that jumps, noise that is not normal",
+        worth_trying=lambda facts: facts.n_regimes > 1,
+    ),
+    RegisteredModel(
+        name="boosted",
+        title="gradient-boosted quantiles",
+        home="genbayes.baselines.boosted:BoostedQuantiles",
+        disk_name="BoostedQuantiles",
+        assumes="quantiles constant in pieces",
+        suits="many runs, thresholds, distributions of any shape",
+        worth_trying=_is_boosting_possible,
+    ),
+    RegisteredModel(
+        name="network",
+        title="quantile network",
+        home="genbayes.surrogate.estimator:QuantileSurrogate",
+        disk_name="QuantileSurrogate",
+        assumes="quantiles that a network of a size it chooses can follow; distributions of any shape",
+        suits="the paper's method alone, without the choice among others",
+    ),
+    RegisteredModel(
+        name="deep-gp",
+        title="deep GP",
+        home="genbayes.baselines.deep:DeepGP",
+        disk_name="DeepGP",
+        assumes="a smooth function of smoothly bent inputs",
+        suits="few runs, a response whose pace changes; choosing new runs",
+    ),
+    RegisteredModel(
+        name="auto",
+        title="automatic choice",
+        home="genbayes.selection.auto:AutoSurrogate",
+        disk_name="AutoSurrogate",
+        assumes="what the models assume that it chooses by out-of-fold CRPS",
+        suits="whenever you do not know which",
+    ),
+    RegisteredModel(
+        name="conformal",
+        title="conformal calibration of another model",
+        home="genbayes.calibration.conformal:ConformalSurrogate",
+        disk_name="ConformalSurrogate",
+        assumes="runs and new runs that could be exchanged, whatever the model inside assumes",
+        suits="intervals whose coverage is guaranteed",
+    ),
+)
+# Parts of models that a file may name, by disk name.
+OUR_PARTS: dict[str, str | type] = {
+    "BoundaryFeatures": "genbayes.features.boundary:BoundaryFeatures",
+    "Identity": "genbayes.features.identity:Identity",
+}
+# Models of our second distribution, whose files may not name it: disk name -> package, and how to get that.
+HOW_TO_GET_RIVALS = "in a clone of genbayes: pip install -e benchmarks"
+RIVALS = {"NaturalGradientBoosting": "genbayes_bench", "QuantileForest": "genbayes_bench"}
+
+_models = {model.name: model for model in OURS}
+_parts = dict(OUR_PARTS)
+_own: dict[str, RegisteredModel] = {}  # those that the user's own code registered, which other processes do not know
+_seen_plugins: set[metadata.EntryPoint] = set()
+
+
+def register_model(
+    name: str,
+    cls: str | type,
+    *,
+    title: str = "",
+    disk_name: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    assumes: str = "",
+    suits: str = "",
+    worth_trying: Callable[[Facts], bool] | None = None,
+    refines: str = "",
+) -> RegisteredModel:
+    """Make a model known: to `AutoSurrogate(candidates=[name])`, `save` and `load`, comparisons and benchmarks.
+
+    Args:
+        name: Its key, new.
+        cls: The class, a `Surrogate` or anything with its methods; or "module:Class", imported when it is needed.
+        title: What it is, for people; the name of the class unless given.
+        disk_name: What files call the class; the name of the class unless given.
+        settings: Constructor arguments that make it this model and no other of its class.
+        assumes: What it takes for granted of the response, for people.
+        suits: When to choose it, for people.
+        worth_trying: `Facts` of the runs to whether `AutoSurrogate` should try it unasked; None for never.
+        refines: Name of the model whose smooth mean it builds on.
+
+    Returns:
+        The entry, which an entry point of the group `genbayes.models` may also refer to.
+
+    Example:
+        >>> from genbayes.models import StationaryGP
+        >>> register_model("gp-rough", StationaryGP, disk_name="StationaryGP", settings={"kernel": "matern-3/2"}).title
+        'StationaryGP'
+        >>> forget = _models.pop("gp-rough"), _own.pop("gp-rough")
+    """
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"name must be text, got {name!r}")
+    needed = ("fit", "predict_distribution", "get_params")
+    is_model = ":" in cls if isinstance(cls, str) else isinstance(cls, type) and all(hasattr(cls, n) for n in needed)
+    if not is_model:
+        raise InvalidInput(f"cls must be a class with {', '.join(needed)}, or 'module:Class', got {cls!r}")
+    class_name = cls.rpartition(":")[2] if isinstance(cls, str) else cls.__name__
+    entry = RegisteredModel(
+        name=name,
+        title=title or class_name,
+        home=cls,
+        disk_name=disk_name or class_name,
+        settings=dict(settings or {}),
+        assumes=assumes,
+        suits=suits,
+        worth_trying=worth_trying,
+        refines=refines,
+    )
+    _add(entry)
+    _own[name] = entry
+    return entry
+
+
+def register_part(cls: type, disk_name: str | None = None) -> None:
+    """Let files name a class that is a part of a model, such as a feature map; `cls.from_state` rebuilds it."""
+    disk_name = disk_name or cls.__name__
+    if disk_name in _parts and _place(_parts[disk_name]) != _place(cls):
+        raise InvalidInput(f"disk_name must be new, got {disk_name!r}, which names {_place(_parts[disk_name])}")
+    _parts[disk_name] = cls
+
+
+def registered_models() -> dict[str, RegisteredModel]:
+    """All models by name, in the order in which they are tried: ours, those of plug-ins, your own.
+
+    Example:
+        >>> registered_models()["het-gp"].assumes
+        'as the stationary GP, the log noise another smooth function'
+    """
+    _find_plugins()
+    return dict(_models)
+
+
+def registered_here() -> tuple[RegisteredModel, ...]:
+    """What `register_model` added in this process: `adopt_models` makes another one know it.
+
+    `AutoSurrogate` carries them when it is sent to a worker; plug-ins need none of this.
+    """
+    return tuple(_own.values())
+
+
+def adopt_models(models: Iterable[RegisteredModel]) -> None:
+    """Register what `registered_here` told in another process; what is known already stays."""
+    for model in models:
+        if model.name not in _models:
+            _add(model)
+            _own[model.name] = model
+
+
+def find_model(name: str, argument: str = "name") -> RegisteredModel:
+    """The model of a name; an unknown one is refused with the nearest."""
+    known = registered_models()
+    if not isinstance(name, str) or name not in known:
+        hint = suggest(name, known) if isinstance(name, str) else ""
+        raise InvalidInput(f"{argument} must be among {', '.join(known)}, got {name!r}{hint}")
+    return known[name]
+
+
+def save_model(model: object, path: str | os.PathLike[str]) -> Path:
+    """Write a fitted model to one file without pickle; an existing file is replaced only by a whole new one."""
+    return write_state(path, state_of(model))
+
+
+def state_of(model: object) -> State:
+    """The state of a fitted model, under its disk name; refused now rather than at `load` if it has none."""
+    cls = type(model)
+    entry = next((entry for entry in registered_models().values() if _is_class(entry.home, cls)), None)
+    if entry is None:
+        raise InvalidInput(
+            f"a model must be registered to be saved, got {cls.__name__}; "
+            f"call genbayes.register_model('{cls.__name__.lower()}', {cls.__name__})"
+        )
+    if not isinstance(model, Savable):
+        raise InvalidInput(f"a model must have to_state and from_state to be saved, got {cls.__name__} without")
+    state, package = model.to_state(), cls.__module__.partition(".")[0]
+    plugin = {} if package == "genbayes" else {"plugin": package}
+    return State(entry.disk_name, {**state.values, **plugin}, state.arrays)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote.
+
+    Args:
+        path: The model file.
+
+    Returns:
+        The fitted model, of the class that was saved.
+
+    Raises:
+        UnreadableFile: The file is missing, foreign, damaged, or of another version.
+
+    Example:
+        >>> load("no-such-file.gb")
+        Traceback (most recent call last):
+        ...
+        genbayes.errors.UnreadableFile: path must name an existing model file, got 'no-such-file.gb'
+    """
+    return _restore(read_state(path))
+
+
+def _restore(state: State) -> Any:
+    """The model that a state describes; models inside it come through the same registry."""
+    entry = next((entry for entry in registered_models().values() if entry.disk_name == state.kind), None)
+    if entry is None:
+        raise UnreadableFile(_unknown(state))
+    model_class = entry.load_class()
+    try:
+        if issubclass(model_class, Composite):
+            return model_class.from_parts(state, _restore)
+        return model_class.from_state(state)
+    except UnreadableFile:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:  # a crafted or incomplete manifest
+        raise UnreadableFile(
+            f"the model file must describe a complete {state.kind}, got one that does not: {error}"
+        ) from error
+
+
+def restore_part(state: State, base: type, what: str) -> Any:
+    """The part of a model that a state describes, of a class that is registered and inherits from `base`."""
+    home = _parts.get(state.kind)
+    cls = None if home is None else _load_class(home)
+    if cls is None or not issubclass(cls, base):
+        raise UnreadableFile(f"the model file must name a known {what}, got {state.kind!r}")
+    return cls.from_state(state)
+
+
+def state_of_part(part: Savable | Any, what: str) -> State:
+    """The state of a part, under its disk name; refused now rather than at `load` if it has none."""
+    cls = type(part)
+    name = next((name for name, home in _parts.items() if _is_class(home, cls)), None)
+    if name is None:
+        raise InvalidInput(
+            f"a {what} must be registered to be saved, got {cls.__name__}; "
+            f"call genbayes.models.registry.register_part({cls.__name__})"
+        )
+    state: State = part.to_state()
+    return State(name, state.values, state.arrays)
+
+
+def _unknown(state: State) -> str:
+    """What to say of a file whose model is not registered; the package that it names is said, never imported."""
+    package = RIVALS.get(state.kind, state.values.get("plugin"))
+    if package is None:
+        return (
+            f"the model file must hold a registered model, got {state.kind!r}; "
+            "load it with the version of genbayes that wrote it"
+        )
+    how = HOW_TO_GET_RIVALS if state.kind in RIVALS else f"install it, or import what registers {state.kind}"
+    return f"{package} must be installed to load a {state.kind}, got none; {how}"
+
+
+def _add(entry: RegisteredModel) -> None:
+    """Add a model whose names are new, or register the same class again, as a notebook does that is run twice."""
+    known = _models.get(entry.name)
+    if known is not None and (known.name in (m.name for m in OURS) or _place(known.home) != _place(entry.home)):
+        raise InvalidInput(f"name must be new, got {entry.name!r}, which names {_place(known.home)}")
+    for other in _models.values():
+        if other.disk_name == entry.disk_name and _place(other.home) != _place(entry.home):
+            raise InvalidInput(
+                f"disk_name must be new, got {entry.disk_name!r}, which names {_place(other.home)}; pass disk_name="
+            )
+    _models[entry.name] = entry
+
+
+def _find_plugins() -> None:
+    """Register what entry points refer to: an entry, or a function that registers; each once."""
+    for point in _entry_points():
+        if point in _seen_plugins:
+            continue
+        _seen_plugins.add(point)  # before it registers, for it may ask for the list itself
+        before = set(_own)
+        try:
+            found = point.load()
+            if isinstance(found, RegisteredModel):
+                _add(found)
+            else:
+                found()
+        except Exception as error:  # shown, and the rest go on
+            warnings.warn(
+                f"the plug-in {point.value!r} could not be loaded, its models are left out: {error}",
+                GenBayesWarning,
+                stacklevel=3,
+            )
+        for name in set(_own) - before:  # other processes find the plug-in themselves
+            del _own[name]
+
+
+@cache
+def _entry_points() -> tuple[metadata.EntryPoint, ...]:
+    return tuple(metadata.entry_points(group=ENTRY_POINTS))
+
+
+def _load_class(home: str | type) -> Any:
+    if isinstance(home, type):
+        return home
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _is_class(home: str | type, cls: type) -> bool:
+    """Whether a home is that of a class; it is imported only if the names agree."""
+    return _place(home).endswith(f":{cls.__qualname__}") and _load_class(home) is cls
+
+
+def _place(home: str | type) -> str:
+    return home if isinstance(home, str) else f"{home.__module__}:{home.__qualname__}"

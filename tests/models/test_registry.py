@@ -1,0 +1,170 @@
+"""The registry: what is registered is chosen, saved and loaded; what is not is refused at once and in one sentence."""
+
+import pickle
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import genbayes
+from genbayes import AutoSurrogate, ConformalSurrogate, InvalidInput, load, register_model, registered_models
+from genbayes.baselines import StationaryGP
+from genbayes.errors import GenBayesWarning, UnreadableFile
+from genbayes.models import registry
+from genbayes.models.registry import OUR_PARTS, OURS, Facts, RegisteredModel, adopt_models, registered_here
+from genbayes.persistence import State, write_state
+from genbayes.selection.trials import choose_candidates
+
+X = np.linspace(0, 1, 30)[:, None]
+Y = np.sin(6 * X[:, 0]) + 0.1 * np.cos(40 * X[:, 0])
+
+
+class Mine(StationaryGP):
+    """A class that nobody has registered."""
+
+
+@pytest.mark.parametrize("model", OURS, ids=lambda model: model.name)
+def test_every_model_of_ours_is_where_the_registry_says_and_says_what_it_assumes(model: RegisteredModel) -> None:
+    cls = model.load_class()
+    assert f"{cls.__module__}:{cls.__qualname__}" == model.home
+    assert model.assumes
+    assert model.suits
+
+
+@pytest.mark.parametrize(("name", "home"), OUR_PARTS.items())
+def test_every_part_of_ours_is_where_the_registry_says(name: str, home: str) -> None:
+    assert registry._load_class(home).__name__ == name
+
+
+def test_every_class_is_offered_by_the_folder_of_models() -> None:
+    wrappers = {"AutoSurrogate", "ConformalSurrogate"}
+    assert {m.disk_name for m in OURS} - wrappers >= set(genbayes.models.__all__)
+    assert genbayes.models.StationaryGP is StationaryGP
+    with pytest.raises(AttributeError, match="no attribute 'AutoSurrogate'"):
+        _ = genbayes.models.AutoSurrogate
+
+
+@pytest.mark.parametrize("wrap", [lambda m: m, ConformalSurrogate, lambda m: AutoSurrogate(candidates={"mine": m})])
+def test_a_model_is_saved_only_once_it_is_registered_and_then_loads(wrap, tmp_path: Path) -> None:
+    model = wrap(Mine(random_state=0)).fit(X, Y)
+    with pytest.raises(InvalidInput, match=r"must be registered to be saved, got Mine; call .*register_model\('mine',"):
+        model.save(tmp_path / "model.gb")
+    assert not list(tmp_path.iterdir())
+    register_model("mine", Mine)
+    again = load(model.save(tmp_path / "model.gb"))
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_the_name_on_disk_is_not_the_name_of_the_class(tmp_path: Path) -> None:
+    register_model("mine", Mine, disk_name="lab.gp")
+    path = Mine(random_state=0).fit(X, Y).save(tmp_path / "model.gb")
+    assert b'"class": "lab.gp"' in path.read_bytes()
+    assert type(load(path)) is Mine
+
+
+def test_a_registered_model_is_a_candidate_by_name_and_unasked_where_it_is_worth_trying() -> None:
+    register_model("mine", Mine, title="my GP", worth_trying=lambda facts: facts.n < 20)
+    assert AutoSurrogate(candidates=["mine"], random_state=0).fit(X, Y).report_.entries[0].title == "my GP"
+    for n in (10, 30):
+        tried = [candidate.name for candidate in choose_candidates(None, Facts(n=n, n_regimes=1))]
+        assert ("mine" in tried) == (n < 20)
+
+
+def test_a_model_gets_what_its_constructor_takes() -> None:
+    facts = Facts(n=10, n_regimes=1, categorical=(0,), bounds=(0.0, None))
+    assert repr(registered_models()["gp"].make(facts, 7)) == "StationaryGP(categorical=(0,), random_state=7)"
+
+
+def test_registering_again_replaces_a_model_of_ones_own_and_nothing_else() -> None:
+    register_model("mine", Mine, title="first")
+    register_model("mine", Mine, title="second")
+    assert registered_models()["mine"].title == "second"
+
+
+@pytest.mark.parametrize(
+    ("name", "cls", "options", "sentence"),
+    [
+        ("gp", Mine, {}, "name must be new, got 'gp', which names genbayes"),
+        ("", Mine, {}, "name must be text, got ''"),
+        (3, Mine, {}, "name must be text, got 3"),
+        ("mine", dict, {}, "cls must be a class with fit, predict_distribution, get_params, or 'module:Class', got"),
+        ("mine", Mine(), {}, "cls must be a class"),
+        ("mine", "Mine", {}, "cls must be a class"),
+        ("mine", Mine, {"disk_name": "SparseGP"}, "disk_name must be new, got 'SparseGP', which names .*; pass disk"),
+    ],
+)
+def test_what_cannot_be_registered_is_refused(name, cls, options, sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        register_model(name, cls, **options)
+    assert "mine" not in registered_models()
+
+
+def test_a_model_that_cannot_say_what_to_keep_is_refused_by_save(tmp_path: Path) -> None:
+    bare = type("Bare", (), {"fit": None, "predict_distribution": None, "get_params": None})
+    register_model("bare", bare)
+    with pytest.raises(InvalidInput, match="must have to_state and from_state to be saved, got Bare"):
+        registry.save_model(bare(), tmp_path / "model.gb")
+
+
+def test_a_file_of_a_plug_in_that_is_missing_says_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    register_model("mine", Mine)
+    path = Mine(random_state=0).fit(X, Y).save(tmp_path / "model.gb")
+    package = Mine.__module__.partition(".")[0]
+    monkeypatch.delitem(registry._models, "mine")
+    with pytest.raises(
+        UnreadableFile, match=f"{package} must be installed to load a Mine, got none; install it, or import"
+    ):
+        load(path)
+    assert "forest" in registered_models()
+    monkeypatch.delitem(registry._models, "forest")
+    with pytest.raises(UnreadableFile, match="genbayes_bench must be installed to load a QuantileForest.*benchmarks"):
+        load(write_state(tmp_path / "old.gb", State("QuantileForest")))
+
+
+class Point:
+    """An entry point, as `importlib.metadata` gives them."""
+
+    value = "plugin:thing"
+
+    def __init__(self, found) -> None:
+        self.found = found
+
+    def load(self):
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+
+ENTRY = RegisteredModel("theirs", "their GP", Mine, "Theirs")
+
+
+@pytest.mark.parametrize("found", [ENTRY, lambda: register_model("theirs", Mine, disk_name="Theirs")])
+def test_plug_ins_are_found_by_their_entry_point_and_need_not_travel(found, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_entry_points", lambda: [Point(found)])
+    assert registered_models()["theirs"].load_class() is Mine
+    assert registered_here() == ()
+
+
+def test_a_broken_plug_in_is_named_once_and_the_rest_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [Point(ImportError("no such thing")), Point(ENTRY)]
+    monkeypatch.setattr(registry, "_entry_points", lambda: points)
+    with pytest.warns(GenBayesWarning, match="'plugin:thing' could not be loaded, its models are left out: no such"):
+        assert "theirs" in registered_models()
+    assert "theirs" in registered_models()  # no second warning
+
+
+def test_entry_points_of_the_group_are_those_of_the_installed_packages() -> None:
+    assert set(registry._entry_points()) == set(metadata.entry_points(group="genbayes.models"))
+
+
+def test_what_is_registered_here_travels_with_an_automatic_surrogate(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = register_model("mine", Mine)
+    sent = pickle.dumps(AutoSurrogate(candidates=["mine"]))
+    monkeypatch.delitem(registry._models, "mine")
+    monkeypatch.delitem(registry._own, "mine")
+    assert pickle.loads(sent).candidates == ["mine"]
+    assert registered_models()["mine"] == entry
+    adopt_models([entry])  # a second time changes nothing
+    assert registered_here() == (entry,)

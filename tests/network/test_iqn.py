@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from genbayes.network.embedding import N_LEVELS, cosine_embedding, level_table, levels_of
-from genbayes.network.iqn import IQN, WAVE_SPEED, NetworkShape, Waves
+from genbayes.network.iqn import FOURIER_SCALE, IQN, FourierFeatures, NetworkShape
 from genbayes.network.prior import PriorIQN
 
 
@@ -61,33 +61,33 @@ def test_embedded_blocks_replace_one_hot_columns() -> None:
 
 
 @pytest.mark.parametrize("n_inputs", [1, 2, 20])
-def test_waves_turn_as_fast_in_many_dimensions_as_in_one(n_inputs: int) -> None:
+def test_fourier_features_turn_as_fast_in_many_dimensions_as_in_one(n_inputs: int) -> None:
     """For standard normal x, w'x + b has variance speed^2 + pi^2 / 3: random directions, phases all around."""
-    waves = Waves(n_inputs, 4_000, generators(1))
+    fourier = FourierFeatures(n_inputs, 4_000, generators(1))
     x = torch.randn(1, 200, n_inputs, generator=generators(1, start=7)[0])
-    turns = torch.baddbmm(waves.bias, x, waves.weight)
-    torch.testing.assert_close(turns.var().item(), WAVE_SPEED**2 + torch.pi**2 / 3, rtol=0.2, atol=0.0)
-    torch.testing.assert_close(waves(x), torch.sin(turns))
-    used = (waves.weight[0] != 0).sum(dim=0)
+    turns = torch.baddbmm(fourier.bias, x, fourier.weight)
+    torch.testing.assert_close(turns.var().item(), FOURIER_SCALE**2 + torch.pi**2 / 3, rtol=0.2, atol=0.0)
+    torch.testing.assert_close(fourier(x), torch.sin(turns))
+    used = (fourier.weight[0] != 0).sum(dim=0)
     assert (used == 1).all()  # each begins along one input
-    assert torch.equal((waves.weight[0] != 0).sum(dim=1), torch.full((n_inputs,), 4_000 // n_inputs))
+    assert torch.equal((fourier.weight[0] != 0).sum(dim=1), torch.full((n_inputs,), 4_000 // n_inputs))
 
 
-def test_waves_join_the_inputs_and_leave_members_to_themselves() -> None:
+def test_fourier_features_join_the_inputs_and_leave_members_to_themselves() -> None:
     Z, tau = torch.randn(5, 3, generator=generators(1)[0]), torch.tensor([0.1, 0.5])
-    alone, among = make(1, n_waves=6, n_layers=2), make(4, n_waves=6, n_layers=2)
+    alone, among = make(1, n_fourier=6, n_layers=2), make(4, n_fourier=6, n_layers=2)
     assert alone.f_x[0].weight.shape == (1, 3 + 6, 8)
     torch.testing.assert_close(alone.quantiles(Z, tau)[0], among.quantiles(Z, tau)[0])
-    first = torch.cat([Z, alone.waves(Z[None])[0]], dim=1) @ alone.f_x[0].weight[0] + alone.f_x[0].bias[0]
+    first = torch.cat([Z, alone.fourier(Z[None])[0]], dim=1) @ alone.f_x[0].weight[0] + alone.f_x[0].bias[0]
     second = torch.relu(first) @ alone.f_x[1].weight[0] + alone.f_x[1].bias[0]
     torch.testing.assert_close(alone.features(Z[None])[0], torch.relu(second))
 
 
-def test_a_randomized_prior_has_no_waves() -> None:
-    network = PriorIQN(NetworkShape(3, n_hidden=8, n_merge=8, n_waves=6), generators(1), prior_scale=0.5)
-    assert network.trained.waves is not None
+def test_a_randomized_prior_has_no_fourier_features() -> None:
+    network = PriorIQN(NetworkShape(3, n_hidden=8, n_merge=8, n_fourier=6), generators(1), prior_scale=0.5)
+    assert network.trained.fourier is not None
     assert network.prior is not None
-    assert network.prior.waves is None
+    assert network.prior.fourier is None
 
 
 def test_the_level_table_holds_the_embeddings_of_its_levels() -> None:

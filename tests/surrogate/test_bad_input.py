@@ -79,7 +79,7 @@ def test_two_responses_are_refused(make, runs) -> None:
         ({"weights": (1, 1, 0)}, "weights must be three numbers of at least 0, the last positive"),
         ({"n_members": 0}, "n_members must be a whole number of at least 1, got 0"),
         ({"n_epochs": 2.5}, "n_epochs must be a whole number of at least 1, got 2.5"),
-        ({"n_waves": -1}, "n_waves must be a whole number of at least 0, got -1"),
+        ({"n_fourier": -1}, "n_fourier must be a whole number of at least 0, got -1"),
         ({"learning_rate": 0}, "learning_rate must be positive and finite, got 0"),
         ({"prior_scale": -1}, "prior_scale must be zero or positive and finite, got -1"),
         ({"dropout": 1.0}, r"dropout must lie in \[0, 1\), got 1.0"),

@@ -9,7 +9,7 @@ import torch
 from genbayes import QuantileSurrogate
 from genbayes.network import IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn
 from genbayes.surrogate import fast
-from genbayes.surrogate.fast import N_FOLDS, N_WAVES, Attempt, Plan, Team, best_of, default_batch, folds
+from genbayes.surrogate.fast import N_FOLDS, N_FOURIER, Attempt, Plan, Team, best_of, default_batch, folds
 from genbayes.surrogate.relevance import measure_relevance
 from genbayes.surrogate.spread import choose_spread, stretch
 from genbayes.training import History, TrainingSettings
@@ -155,78 +155,84 @@ def plan(name: str, n_rounds: int = 3) -> Plan:
 @pytest.mark.parametrize(
     ("unfinished", "later", "chosen", "then"),
     [
-        ("", {}, "deep", []),  # what has come to its end neither goes on nor asks for waves
+        ("", {}, "deep", []),  # what has come to its end neither goes on nor asks for Fourier features
         ("shallow", {}, "deep", []),  # what is clearly beaten does not go on
-        ("deep", {("deep", 3): 0.3}, "wavy", [("deep", 3), ("wavy", 3)]),
-        ("deep", {("deep", 3): 0.1}, "deep", [("deep", 3), ("wavy", 3)]),
-        # waves must be clearly better, like all that has more freedom
-        ("deep", {("deep", 3): 0.3, ("doubt about", "wavy"): 1.0}, "deep", [("deep", 3), ("wavy", 3)]),
+        ("deep", {("deep", 3): 0.3}, "fourier", [("deep", 3), ("fourier", 3)]),
+        ("deep", {("deep", 3): 0.1}, "deep", [("deep", 3), ("fourier", 3)]),
+        # Fourier features must be clearly better, like all that has more freedom
+        ("deep", {("deep", 3): 0.3, ("doubt about", "fourier"): 1.0}, "deep", [("deep", 3), ("fourier", 3)]),
     ],
 )
-def test_only_what_is_unfinished_and_may_yet_win_goes_on_and_has_to_beat_waves(
+def test_only_what_is_unfinished_and_may_yet_win_goes_on_and_has_to_beat_fourier_features(
     unfinished: str, later: dict[tuple[str, int], float], chosen: str, then: list[tuple[str, int]]
 ) -> None:
-    team = Troop({("shallow", 1): 0.9, ("deep", 1): 0.5, ("wavy", 3): 0.2, **later}, unfinished)
-    assert team.choose([plan("shallow"), plan("deep")], plan("wavy")).plan.name == chosen
+    team = Troop({("shallow", 1): 0.9, ("deep", 1): 0.5, ("fourier", 3): 0.2, **later}, unfinished)
+    assert team.choose([plan("shallow"), plan("deep")], plan("fourier")).plan.name == chosen
     assert team.told[2] == [("shallow", 1), ("deep", 1), *then]
 
 
 def test_an_unfinished_plan_that_is_just_behind_may_overtake_a_finished_one() -> None:
     scores = {("shallow", 1): 0.5, ("deep", 1): 0.51, ("doubt about", "shallow"): 0.1, ("deep", 3): 0.1}
-    team = Troop({**scores, ("wavy", 3): 0.2}, "deep")
-    assert team.choose([plan("shallow"), plan("deep")], plan("wavy")).plan.name == "deep"
+    team = Troop({**scores, ("fourier", 3): 0.2}, "deep")
+    assert team.choose([plan("shallow"), plan("deep")], plan("fourier")).plan.name == "deep"
 
 
-def test_where_no_more_rounds_fit_only_waves_are_tried() -> None:
-    team = Troop({("shallow", 1): 0.9, ("deep", 1): 0.5, ("wavy", 1): 0.2}, "shallow deep")
-    assert team.choose([plan("shallow", 1), plan("deep", 1)], plan("wavy", 1)).plan.name == "wavy"
-    assert team.told[2] == [("shallow", 1), ("deep", 1), ("wavy", 1)]
+def test_where_no_more_rounds_fit_only_fourier_features_are_tried() -> None:
+    team = Troop({("shallow", 1): 0.9, ("deep", 1): 0.5, ("fourier", 1): 0.2}, "shallow deep")
+    assert team.choose([plan("shallow", 1), plan("deep", 1)], plan("fourier", 1)).plan.name == "fourier"
+    assert team.told[2] == [("shallow", 1), ("deep", 1), ("fourier", 1)]
 
 
-@pytest.mark.parametrize(("wavy", "chosen"), [(0.2, "wavy"), (0.6, "deep")])
-def test_among_many_runs_waves_are_tried_even_where_all_plans_came_to_their_end(wavy: float, chosen: str) -> None:
-    team = Troop({("shallow", 1): 0.9, ("deep", 1): 0.5, ("wavy", 3): wavy}, "", fast.MANY_RUNS)
-    assert team.choose([plan("shallow"), plan("deep")], plan("wavy")).plan.name == chosen
-    assert team.told[2] == [("shallow", 1), ("deep", 1), ("wavy", 3)]
+@pytest.mark.parametrize(("score", "chosen"), [(0.2, "fourier"), (0.6, "deep")])
+def test_among_many_runs_fourier_features_are_tried_even_where_all_plans_came_to_their_end(
+    score: float, chosen: str
+) -> None:
+    team = Troop({("shallow", 1): 0.9, ("deep", 1): 0.5, ("fourier", 3): score}, "", fast.MANY_RUNS)
+    assert team.choose([plan("shallow"), plan("deep")], plan("fourier")).plan.name == chosen
+    assert team.told[2] == [("shallow", 1), ("deep", 1), ("fourier", 3)]
 
 
-@pytest.mark.parametrize("n_waves", [0, 10])
-def test_waves_that_the_user_sets_are_in_every_plan_and_no_others_are_tried(make, runs, n_waves: int) -> None:
-    model = make(n_waves=n_waves, n_epochs=None, recipe="fast").fit(*runs)
-    assert model.settings_.shape.n_waves == n_waves
+@pytest.mark.parametrize("n_fourier", [0, 10])
+def test_fourier_features_that_the_user_sets_are_in_every_plan_and_no_others_are_tried(
+    make, runs, n_fourier: int
+) -> None:
+    model = make(n_fourier=n_fourier, n_epochs=None, recipe="fast").fit(*runs)
+    assert model.settings_.shape.n_fourier == n_fourier
 
 
-def test_waves_of_single_inputs_find_narrow_ridges_among_several_inputs() -> None:
-    """A sum of narrow ridges along four inputs: a network without waves finds hardly any of them."""
+def test_fourier_features_of_single_inputs_find_narrow_ridges_among_several_inputs() -> None:
+    """A sum of narrow ridges along four inputs: a network without Fourier features finds hardly any of them."""
     rng = np.random.default_rng(0)
     X = rng.uniform(0, np.pi, size=(6_000, 4))
     y = -(np.sin(X) * np.sin(np.arange(1, 5) * X**2 / np.pi) ** 20).sum(axis=1)
     settings = {"n_members": 1, "n_layers": 3, "n_epochs": 20, "random_state": 0, "device": "cpu"}
-    wavy, plain = (
-        QuantileSurrogate(n_waves=n, dropout=0.0, **settings).fit(X[:5_000], y[:5_000]) for n in (N_WAVES, 0)
+    fourier, plain = (
+        QuantileSurrogate(n_fourier=n, dropout=0.0, **settings).fit(X[:5_000], y[:5_000]) for n in (N_FOURIER, 0)
     )
-    crps, without = (model.predict_distribution(X[5_000:]).crps(y[5_000:]).mean() for model in (wavy, plain))
+    crps, without = (model.predict_distribution(X[5_000:]).crps(y[5_000:]).mean() for model in (fourier, plain))
     assert crps < 0.5 * without
 
 
 @pytest.mark.parametrize(("dropout", "used"), [(None, 0.0), (0.3, 0.3)])
-def test_the_wavy_plan_is_the_deep_one_with_waves_and_no_dropout_of_ours(dropout: float | None, used: float) -> None:
-    wavy = fast.wavy_plan([plan("shallow"), plan("deep")], dropout)
-    assert (wavy.settings.shape.n_waves, wavy.settings.dropout, wavy.is_deep) == (N_WAVES, used, True)
+def test_the_fourier_plan_is_the_deep_one_with_features_and_no_dropout_of_ours(
+    dropout: float | None, used: float
+) -> None:
+    fourier = fast.fourier_plan([plan("shallow"), plan("deep")], dropout)
+    assert (fourier.settings.shape.n_fourier, fourier.settings.dropout, fourier.is_deep) == (N_FOURIER, used, True)
 
 
-def test_of_many_inputs_each_has_a_wave() -> None:
+def test_of_many_inputs_each_has_a_fourier_feature() -> None:
     deep = plan("deep")
-    wide = replace(deep, settings=replace(deep.settings, shape=NetworkShape(3 * N_WAVES)))
-    assert fast.wavy_plan([wide], None).settings.shape.n_waves == 3 * N_WAVES
+    wide = replace(deep, settings=replace(deep.settings, shape=NetworkShape(3 * N_FOURIER)))
+    assert fast.fourier_plan([wide], None).settings.shape.n_fourier == 3 * N_FOURIER
 
 
 @pytest.mark.slow
-def test_fine_detail_in_many_quiet_runs_is_left_to_waves() -> None:
+def test_fine_detail_in_many_quiet_runs_is_left_to_fourier_features() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(4_000, 2))
     y = np.sin(25 * X[:, 0]) * np.cos(20 * X[:, 1]) + 0.02 * rng.standard_normal(4_000)
     model = QuantileSurrogate(n_members=2, random_state=0).fit(X[:3_000], y[:3_000])
-    assert model.settings_.shape.n_waves == N_WAVES
+    assert model.settings_.shape.n_fourier == N_FOURIER
     crps = model.predict_distribution(X[3_000:]).crps(y[3_000:]).mean()
     assert crps < 2 * 0.02 / np.sqrt(np.pi)  # within twice that of the true law

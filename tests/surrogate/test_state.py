@@ -39,14 +39,14 @@ def test_a_loaded_model_answers_as_the_saved_one(make, runs, tmp_path: Path, set
     np.testing.assert_array_equal(again.history_.loss, model.history_.loss)
 
 
-def test_a_network_with_waves_survives(make, runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_with_fourier_features_survives(make, runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plans = fast.possible_plans
-    monkeypatch.setattr(fast, "possible_plans", lambda *given: [fast.wavy_plan(plans(*given), None)])
+    monkeypatch.setattr(fast, "possible_plans", lambda *given: [fast.fourier_plan(plans(*given), None)])
     model = make(prior_scale=0.5).fit(*runs)
-    assert model.summary()["waves of the inputs"] == str(fast.N_WAVES)
+    assert model.summary()["Fourier features"] == str(fast.N_FOURIER)
     path = model.save(tmp_path / "model.gb")
     np.testing.assert_array_equal(load(path).predict(runs[0]), model.predict(runs[0]))
-    assert read_state(path).value("settings")["shape"]["n_waves"] == fast.N_WAVES
+    assert read_state(path).value("settings")["shape"]["n_fourier"] == fast.N_FOURIER
 
 
 def test_names_and_categories_survive(make, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ __all__ = ["IQN", "NetworkShape"]
 ROUND_ROWS = 16
 BLOCK_ROWS, BLOCK_COLUMNS = 128, 4096  # of hidden values in flight while predicting: 2 MB, fits the cache
 FEATURE_ROWS = 8192  # rows whose features are kept in flight
-WAVE_SPEED = 4.0  # radians by which a wave turns over a standard deviation of its input; 3 to 4.5 serve alike
+FOURIER_SCALE = 4.0  # radians by which a feature turns over a standard deviation of its input; 3 to 4.5 serve alike
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class NetworkShape:
         n_merge: Units where x and tau meet: last layer of f_x, f_tau and f_1.
         n_cosines: Size of the embedding of tau.
         blocks: One-hot blocks (start, stop, size) of the input that are embedded into `size` columns each.
-        n_waves: Waves of the input that join it as further columns, see `Waves`.
+        n_fourier: Fourier features of the input that join it as further columns, see `FourierFeatures`.
     """
 
     n_inputs: int
@@ -49,7 +49,7 @@ class NetworkShape:
     n_merge: int = 256
     n_cosines: int = 32
     blocks: tuple[tuple[int, int, int], ...] = ()
-    n_waves: int = 0
+    n_fourier: int = 0
 
     @property
     def widths(self) -> list[int]:
@@ -72,18 +72,18 @@ class StackedLinear(nn.Module):
         return torch.baddbmm(self.bias, h, self.weight)
 
 
-class Waves(StackedLinear):
-    """Waves of random length and phase for each member, sin(w'x + b), (K, b, i) -> (K, b, o); w and b are trained.
+class FourierFeatures(StackedLinear):
+    """Fourier features of random frequency and phase for each member, sin(w'x + b), (K, b, i) -> (K, b, o).
 
-    A ReLU network learns slow changes long before quick ones; waves are quick from the start. Each begins along one
-    input, the inputs taking turns: in many dimensions waves of random direction are too quick along all inputs at once
-    and serve only to memorise. Sources: Tancik et al. (2020), Fourier features; Gorishniy et al. (2022), periodic
+    Both w and b are trained. A ReLU network learns slow changes long before quick ones; these are quick from the start.
+    Each begins along one input, the inputs taking turns: in many dimensions random directions are too quick along all
+    inputs at once and serve only to memorise. Sources: Tancik et al. (2020); Gorishniy et al. (2022), periodic
     embeddings of single inputs.
     """
 
     def __init__(self, n_in: int, n_out: int, generators: Sequence[torch.Generator]) -> None:
         super().__init__(n_in, n_out, generators)
-        speed = torch.stack([torch.randn(n_out, generator=g) for g in generators]) * WAVE_SPEED
+        speed = torch.stack([torch.randn(n_out, generator=g) for g in generators]) * FOURIER_SCALE
         number = torch.arange(n_out)
         with torch.no_grad():
             self.weight.zero_()
@@ -115,8 +115,8 @@ class IQN(nn.Module):
             StackedLinear(stop - start, size, generators) for start, stop, size in shape.blocks
         )
         n_columns = shape.n_inputs + sum(size - (stop - start) for start, stop, size in shape.blocks)
-        self.waves = Waves(n_columns, shape.n_waves, generators) if shape.n_waves else None
-        ins = [n_columns + shape.n_waves, *widths[:-1]]
+        self.fourier = FourierFeatures(n_columns, shape.n_fourier, generators) if shape.n_fourier else None
+        ins = [n_columns + shape.n_fourier, *widths[:-1]]
         self.f_x = nn.ModuleList(StackedLinear(i, o, generators) for i, o in zip(ins, widths, strict=True))
         self.f_tau = StackedLinear(shape.n_cosines, shape.n_merge, generators)
         self.f_1 = StackedLinear(shape.n_merge, shape.n_merge, generators)
@@ -146,8 +146,8 @@ class IQN(nn.Module):
     def features(self, Z: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
         """f_x, (K, b, p) -> (K, b, n_merge); `masks` multiply the hidden layers (dropout)."""
         h = self.embed_inputs(Z)
-        if self.waves is not None:
-            h = torch.cat([h, self.waves(h)], dim=-1)
+        if self.fourier is not None:
+            h = torch.cat([h, self.fourier(h)], dim=-1)
         for i, layer in enumerate(self.f_x):
             h = torch.relu(layer(h))
             if masks is not None:

@@ -38,7 +38,7 @@ class PriorIQN(nn.Module):
         self.shape = shape
         self.prior_scale = prior_scale
         self.trained = IQN(shape, generators)
-        plain = replace(shape, n_waves=0)  # a prior of waves would swing between the rows that could tame it
+        plain = replace(shape, n_fourier=0)  # with them it would swing between the rows that could tame it
         self.prior = IQN(plain, generators).requires_grad_(False) if prior_scale > 0 else None
         self.register_buffer("prior_size", torch.ones(shape.n_members, 1, 1))
         self.register_buffer("prior_center", torch.zeros(shape.n_members, 1, 1))

@@ -60,8 +60,8 @@ class QuantileSurrogate(TabularRegressor):
             teach `predict_failure_probability` and nothing else.
         n_hidden: Units of a hidden layer; None leaves it to the recipe.
         n_layers: Hidden layers of f_x; None leaves it to the recipe.
-        n_waves: Waves of the inputs that join them, for responses that change quickly along an input; 0 for none, None
-            leaves it to the recipe.
+        n_fourier: Fourier features that join the inputs, for responses that change quickly along an input; 0 for none,
+            None leaves it to the recipe.
         n_cosines: Size of the embedding of tau.
         dropout: Share of hidden units silenced in a training step; None leaves it to the recipe.
         n_epochs: Passes over the rows, for "fast" at most; None leaves it to the recipe.
@@ -106,7 +106,7 @@ class QuantileSurrogate(TabularRegressor):
         missing: str = "error",
         n_hidden: int | None = None,
         n_layers: int | None = None,
-        n_waves: int | None = None,
+        n_fourier: int | None = None,
         n_cosines: int = 32,
         dropout: float | None = None,
         n_epochs: int | None = None,
@@ -127,7 +127,7 @@ class QuantileSurrogate(TabularRegressor):
         self.missing = missing
         self.n_hidden = n_hidden
         self.n_layers = n_layers
-        self.n_waves = n_waves
+        self.n_fourier = n_fourier
         self.n_cosines = n_cosines
         self.dropout = dropout
         self.n_epochs = n_epochs
@@ -226,7 +226,7 @@ class QuantileSurrogate(TabularRegressor):
             "inputs": str(self.n_features_in_),
             "members": str(shape.n_members),
             "hidden layers of f_x": " + ".join(str(width) for width in shape.widths),
-            **({"waves of the inputs": str(shape.n_waves)} if shape.n_waves else {}),
+            **({"Fourier features": str(shape.n_fourier)} if shape.n_fourier else {}),
             "loss weights": f"{w.location:g}, {w.order:g}, {w.quantile:g}",
             "dropout": f"{self.settings_.dropout:g}",
             "randomized prior": f"{self.settings_.prior_scale:g}",
@@ -288,10 +288,10 @@ class QuantileSurrogate(TabularRegressor):
         check_choice(self.recipe, "recipe", ["fast", "paper"])
         check_choice(self.device, "device", ["auto", "cpu", "cuda"])
         check_choice(self.missing, "missing", ["error", "regime"])
-        for name in ("n_members", "n_hidden", "n_layers", "n_epochs", "batch_size", "n_waves"):
+        for name in ("n_members", "n_hidden", "n_layers", "n_epochs", "batch_size", "n_fourier"):
             value: int | None = getattr(self, name)
             if value is not None:
-                check_count(value, name, at_least=0 if name == "n_waves" else 1)
+                check_count(value, name, at_least=0 if name == "n_fourier" else 1)
         if self.learning_rate is not None:
             check_nonnegative(self.learning_rate, "learning_rate", strictly=True)
         if self.dropout is not None and not (isinstance(self.dropout, (int, float)) and 0 <= self.dropout < 1):
@@ -400,7 +400,7 @@ def _require_sizes(shape: NetworkShape, state: State) -> None:
     state.array("network.trained.f_tau.weight", (members, shape.n_cosines, merge))
     for i, width in enumerate(shape.widths):
         state.array(f"network.trained.f_x.{i}.weight", (members, None, width))
-    if shape.n_waves:
-        state.array("network.trained.waves.weight", (members, None, shape.n_waves))
+    if shape.n_fourier:
+        state.array("network.trained.fourier.weight", (members, None, shape.n_fourier))
     for i, (start, stop, size) in enumerate(shape.blocks):
         state.array(f"network.trained.embeddings.{i}.weight", (members, stop - start, size))

@@ -10,8 +10,8 @@
    relevance; what does best on their folds is used for all, the deep one only if it is clearly better: it overfits
    more, and two folds are a noisy judge. Jumps want it, smooth surfaces the others.
 5. Where runs are many, inputs were dimmed, or a plan that may yet win is still improving fast at the end of its run,
-   there may be fine detail, which a pilot does not see: a deep network that also sees waves of all inputs and drops
-   nothing out is tried.
+   there may be fine detail, which a pilot does not see: a deep network that also sees Fourier features of all inputs
+   and drops nothing out is tried.
 6. The same folds tell how far the quantiles should lie apart (spread.py).
 
 Every choice uses training rows only. The measurements behind the constants are in docs/recipe.md.
@@ -52,7 +52,7 @@ ALL_ALIKE = 0.7  # where every input has at least this relevance, scaling by it 
 N_MERGE = 64  # where x meets tau a narrow layer is enough, and there each row counts n_tau times
 N_TAU = 4
 DROPOUT = 0.05
-N_WAVES = 64  # of the network for fine detail; 32 and 128 did slightly worse
+N_FOURIER = 64  # of the network for fine detail; 32 and 128 did slightly worse
 MANY_RUNS = 4_000  # from which on fine detail is looked for in any case
 LEARNING_RATE = 5e-3
 MOST_RATE_FACTOR = 2.0
@@ -79,7 +79,7 @@ def train_fast(model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Genera
     aside = folds(len(rows), max(n_members, N_TRIAL), rng_folds).to(rows.Z.device)
     seeds = [int(child.integers(2**63 - 1)) for child in rng_members.spawn(len(aside))]
     relevance = np.ones(settings.shape.n_inputs)
-    if not settings.shape.n_waves:  # a pilot does not see what waves do
+    if not settings.shape.n_fourier:  # a pilot does not see what they do
         with show_progress("finding the inputs that matter", bool(model.verbose)) as report:
             relevance = measure_relevance(rows, rng_pilot, settings.training.n_epochs, report)
     team = Team(rows, aside, seeds, bool(model.verbose))
@@ -87,8 +87,8 @@ def train_fast(model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Genera
     if len(plans) > 1:
         trial = settings.training if model.n_epochs else trial_training(settings.training, len(rows))
         tried = [plan.trained(trial) for plan in plans]
-        is_open = model.n_epochs is None and model.n_waves is None
-        chosen = team.choose(tried, wavy_plan(tried, model.dropout) if is_open else None)
+        is_open = model.n_epochs is None and model.n_fourier is None
+        chosen = team.choose(tried, fourier_plan(tried, model.dropout) if is_open else None)
         if trial != settings.training:
             chosen = team.train(chosen.plan.trained(settings.training), 0, n_members)
     else:
@@ -185,20 +185,20 @@ class Team:
             )
         return Attempt(plan, network, history, held_out_scores(network, self.rows, aside), self.rows.weight[aside])
 
-    def choose(self, plans: Sequence[Plan], wavy: Plan | None = None) -> Attempt:
+    def choose(self, plans: Sequence[Plan], fourier: Plan | None = None) -> Attempt:
         """The first two members trained by the plan that serves them best on the rows they kept aside.
 
         Plans are compared after one round. Those that are unfinished then, and not clearly beaten, go on; if there
-        are any, or runs are many, or inputs were dimmed, the wavy plan is tried as well.
+        are any, or runs are many, or inputs were dimmed, the plan with Fourier features is tried as well.
         """
         attempts = [self.train(plan, 0, N_TRIAL, n_rounds=1) for plan in plans]
         best = best_of(attempts)
         goes_on = [each.history.is_unfinished and not best.clearly_beats(each) for each in attempts]
         best = best_of([self._gone_on(each) if on else each for each, on in zip(attempts, goes_on, strict=True)])
         is_dimmed = bool((plans[0].input_scale < 1).any())
-        if wavy is None or not (any(goes_on) or len(self.rows) >= MANY_RUNS or is_dimmed):
+        if fourier is None or not (any(goes_on) or len(self.rows) >= MANY_RUNS or is_dimmed):
             return best
-        fine = self.train(wavy, 0, N_TRIAL)
+        fine = self.train(fourier, 0, N_TRIAL)
         return fine if fine.clearly_beats(best) else best
 
     def _gone_on(self, attempt: Attempt) -> Attempt:
@@ -228,16 +228,18 @@ def possible_plans(
     return plans
 
 
-def wavy_plan(plans: Sequence[Plan], dropout: float | None) -> Plan:
-    """The deep plan with waves of its inputs, none dimmed, and, unless the user has set it, without dropout.
+def fourier_plan(plans: Sequence[Plan], dropout: float | None) -> Plan:
+    """The deep plan with Fourier features, no input dimmed, and, unless the user has set it, without dropout.
 
     The pilot takes an input for inert along which the response only changes quickly. Dropout is noise that a response
     of little noise has to be seen through.
     """
     deep = next(plan for plan in plans if plan.is_deep)
-    shape = replace(deep.settings.shape, n_waves=max(N_WAVES, deep.settings.shape.n_inputs))  # one an input at least
+    shape = replace(
+        deep.settings.shape, n_fourier=max(N_FOURIER, deep.settings.shape.n_inputs)
+    )  # one an input at least
     settings = replace(deep.settings, shape=shape, dropout=dropout or 0.0)
-    return replace(deep, name="wavy", settings=settings, input_scale=torch.ones_like(deep.input_scale))
+    return replace(deep, name="Fourier", settings=settings, input_scale=torch.ones_like(deep.input_scale))
 
 
 def default_settings(model: QuantileSurrogate, runs: ScaledRuns) -> IQNSettings:
@@ -251,7 +253,7 @@ def default_settings(model: QuantileSurrogate, runs: ScaledRuns) -> IQNSettings:
         n_layers=int(model.n_layers or DEPTHS[-1]),
         n_merge=min(n_hidden or N_MERGE, N_MERGE),
         n_cosines=int(model.n_cosines),
-        n_waves=int(model.n_waves or 0),
+        n_fourier=int(model.n_fourier or 0),
         blocks=embedded_blocks(runs.blocks),
     )
     longest = int(np.clip(ROW_VISITS // n, FEWEST_EPOCHS, MOST_EPOCHS))

@@ -41,7 +41,7 @@ def train_paper(model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Gener
         n_layers=int(model.n_layers or 1),
         n_merge=n_hidden,
         n_cosines=int(model.n_cosines),
-        n_waves=int(model.n_waves or 0),
+        n_fourier=int(model.n_fourier or 0),
     )
     training = TrainingSettings(
         n_epochs=int(model.n_epochs or 3000),

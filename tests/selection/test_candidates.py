@@ -34,14 +34,14 @@ def test_regimes_bring_in_the_models_of_jumps() -> None:
 
 
 @pytest.mark.parametrize("n_regimes", [1, 2])
-def test_runs_are_tried_with_waves_where_they_are_enough(n_regimes: int) -> None:
+def test_runs_are_tried_with_fourier_features_where_they_are_enough(n_regimes: int) -> None:
     few, many = (
         names(None, Facts(n=n, n_regimes=n_regimes)) for n in (FEWEST_RUNS_FOR_FOURIER - 1, FEWEST_RUNS_FOR_FOURIER)
     )
     assert "iqn-wavy" in many
     assert "iqn-wavy" not in few
     (wavy,) = choose_candidates(["iqn-wavy"], FEW)
-    assert wavy.make(0).n_waves > 0
+    assert wavy.make(0).n_fourier > 0
 
 
 def test_many_runs_leave_out_what_would_take_too_long() -> None:

@@ -193,10 +193,10 @@ OURS = (
     ),
     RegisteredModel(
         name="iqn-wavy",
-        title="quantile network with waves",
+        title="quantile network with Fourier features",
         home="genbayes.surrogate.estimator:QuantileSurrogate",
         disk_name="QuantileSurrogate",
-        settings={"n_layers": 3, "n_waves": 64, "dropout": 0.0},
+        settings={"n_layers": 3, "n_fourier": 64, "dropout": 0.0},
         assumes="quantiles that may oscillate with x; distributions of any shape",
         suits="a response that changes quickly along some input",
         worth_trying=lambda facts: facts.n >= FEWEST_RUNS_FOR_FOURIER,

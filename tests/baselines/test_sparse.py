@@ -6,7 +6,7 @@ import torch
 
 from genbayes import InvalidInput
 from genbayes.baselines import SparseGP, StationaryGP, sparse
-from genbayes_bench.problems.friedman import friedman
+from genbayes_bench.problems.formulas import friedman
 
 
 def draw(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ import pytest
 from genbayes.errors import InvalidInput
 from genbayes_bench.designs import DESIGNS
 from genbayes_bench.problems import PROBLEMS as BENCH_PROBLEMS
-from genbayes_bench.problems.exponential import bump
+from genbayes_bench.problems.formulas import bump
 from genbayes_bench.record import pack_records, read_records
 from genbayes_bench.report import read_report
 from genbayes_bench.studies.design.__main__ import main

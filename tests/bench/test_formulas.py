@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from genbayes_bench.problems import PROBLEMS, draw_exp2d, draws_of
-from genbayes_bench.problems.functions import borehole, jump, piston
-from genbayes_bench.problems.michalewicz import michalewicz
-from genbayes_bench.problems.rocket import side_force
-from genbayes_bench.problems.satellite import proxy
+from genbayes_bench.problems.formulas import borehole, michalewicz, piston, proxy, side_force
+from genbayes_bench.problems.jumps import jump
 
 
 def test_the_flat_part_of_michalewicz_is_a_fifth_of_the_box_and_raised() -> None:
@@ -64,7 +62,7 @@ def test_hl20_matches_its_table_at_the_nodes() -> None:
     problem = PROBLEMS["rocket_hl20"]
     if problem.absent:
         pytest.skip(problem.absent)
-    from genbayes_bench.problems.rocket import side_force_hl20
+    from genbayes_bench.problems.formulas import side_force_hl20
 
     # mach 1.1, alpha 0: CYB_a0 = -0.017436 a degree of sideslip
     assert side_force_hl20(np.array([[1.1, 0.0, 2.0]]))[0] == pytest.approx(2 * -0.017436)

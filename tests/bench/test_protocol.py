@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from genbayes.errors import UnreadableFile
-from genbayes_bench.case import Case
 from genbayes_bench.methods import METHODS
 from genbayes_bench.problems import PROBLEMS, PROTOCOLS
-from genbayes_bench.protocol import MAIN
+from genbayes_bench.problems.problem import MAIN, Case
 from genbayes_bench.registry import load_registry
 
 REGISTRY = load_registry()

@@ -30,7 +30,7 @@ from genbayes.distribution import Predictor
 from genbayes.errors import UnreadableFile
 from genbayes.persistence import State, read_state, write_state
 from genbayes_bench.rivals.forest import QuantileForest
-from genbayes_bench.rivals.natural import NaturalGradientBoosting
+from genbayes_bench.rivals.ngboost import NaturalGradientBoosting
 
 TAU = np.array([0.001, 0.05, 0.3, 0.5, 0.7, 0.95, 0.999])
 

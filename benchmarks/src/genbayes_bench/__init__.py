@@ -9,8 +9,7 @@ from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
     from genbayes_bench.methods import METHODS, Method
-    from genbayes_bench.problems import PROBLEMS, Problem, Split
-    from genbayes_bench.protocol import Protocol
+    from genbayes_bench.problems import PROBLEMS, Problem, Protocol, Split
     from genbayes_bench.record import Record, read_records
     from genbayes_bench.runner import run_benchmark
 
@@ -30,8 +29,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "methods": ["METHODS", "Method"],
-        "problems": ["PROBLEMS", "Problem", "Split"],
-        "protocol": ["Protocol"],
+        "problems": ["PROBLEMS", "Problem", "Protocol", "Split"],
         "record": ["Record", "read_records"],
         "runner": ["run_benchmark"],
     },

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes_bench.problems.split import Split
+from genbayes_bench.problems.problem import Split
 from genbayes_bench.record import Record, is_finite_number
 
 __all__ = ["BANDS", "SURFACES", "exhibit_of", "exhibits_of", "kept_exhibit"]

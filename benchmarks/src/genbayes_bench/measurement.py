@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import genbayes
-from genbayes_bench.case import Case
 from genbayes_bench.exhibits import kept_exhibit
 from genbayes_bench.job import Job
 from genbayes_bench.memory import watch_memory
-from genbayes_bench.problems.split import Split
+from genbayes_bench.problems.problem import Case, Split
 from genbayes_bench.record import SOURCE, Record, jsonable
 from genbayes_bench.registry import Registry
 from genbayes_bench.scoring import score

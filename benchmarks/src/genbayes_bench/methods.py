@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from genbayes_bench.case import Case
+from genbayes_bench.problems.problem import Case
 
 __all__ = ["METHODS", "Make", "Method"]
 

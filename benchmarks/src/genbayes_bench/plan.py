@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from genbayes.errors import InvalidInput
 from genbayes_bench.job import Job, in_order
 from genbayes_bench.methods import Method
-from genbayes_bench.protocol import PAPER, QUICK, SLOW, Protocol
+from genbayes_bench.problems.problem import PAPER, QUICK, SLOW, Protocol
 from genbayes_bench.registry import Registry, check_known
 
 __all__ = ["LeftOut", "Plan", "choose_problems", "make_plan"]

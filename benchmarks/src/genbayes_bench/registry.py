@@ -14,13 +14,11 @@ from types import ModuleType
 
 from genbayes.errors import InvalidInput
 from genbayes.validation import suggest
-from genbayes_bench.case import Case
 from genbayes_bench.designs import DESIGNS
 from genbayes_bench.methods import METHODS, Method
 from genbayes_bench.offers import offers
 from genbayes_bench.problems import PROBLEMS, PROTOCOLS
-from genbayes_bench.problems.problem import Problem
-from genbayes_bench.protocol import PAPER, QUICK, Protocol
+from genbayes_bench.problems.problem import PAPER, QUICK, Case, Problem, Protocol
 
 __all__ = ["Registry", "check_known", "load_registry"]
 

@@ -20,7 +20,7 @@ from genbayes_bench.forecast import Forecast
 from genbayes_bench.job import Job
 from genbayes_bench.measurement import note_failure
 from genbayes_bench.plan import LeftOut, make_plan
-from genbayes_bench.protocol import PAPER
+from genbayes_bench.problems.problem import PAPER
 from genbayes_bench.record import Key, Record, open_results, write_record
 from genbayes_bench.registry import load_registry
 from genbayes_bench.worker import Orders, Outcome, perform

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from genbayes.metrics import coverage, crps_normal, interval_width, rmse, rmspe
-from genbayes_bench.problems.split import Split
+from genbayes_bench.problems.problem import Split
 
 __all__ = ["LEVEL", "score"]
 

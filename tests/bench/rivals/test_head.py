@@ -1,6 +1,6 @@
 import numpy as np
 
-from genbayes_bench.rivals.ensembles.head import BayesianHead
+from genbayes_bench.rivals.last_layer import BayesianHead
 
 RNG = np.random.default_rng(0)
 PHI = np.column_stack([RNG.normal(size=(20, 3)), np.ones(20)])

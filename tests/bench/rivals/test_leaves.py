@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from genbayes.errors import UnreadableFile
 from genbayes.persistence import State
-from genbayes_bench.rivals.leaves import LeafRuns, weighted_quantiles
+from genbayes_bench.rivals.forest import LeafRuns, weighted_quantiles
 
 # Two trees: nodes 0 to 2 with leaves 1 and 2, nodes 3 to 5 with leaves 4 and 5.
 IS_LEAF = np.array([False, True, True, False, True, True])

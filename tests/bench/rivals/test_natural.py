@@ -10,7 +10,7 @@ from genbayes.errors import UnreadableFile
 from genbayes.persistence import State, read_state, write_state
 from genbayes.tabular import ScaledRuns
 from genbayes_bench.rivals import NaturalGradientBoosting
-from genbayes_bench.rivals.natural import _spread, _Trial
+from genbayes_bench.rivals.ngboost import _spread, _Trial
 
 SETTINGS = {"n_rounds": 30, "depth": 3, "learning_rate": 0.1, "random_state": 0}
 

@@ -6,7 +6,7 @@ import pytest
 from ngboost.manifold import manifold
 from ngboost.scores import LogScore
 
-from genbayes_bench.rivals.ngboost_normal import SMALLEST_SD, normal_of_engine
+from genbayes_bench.rivals.ngboost import SMALLEST_SD, normal_of_engine
 
 
 @pytest.fixture(scope="module")

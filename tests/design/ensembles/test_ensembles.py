@@ -8,7 +8,7 @@ import pytest
 from genbayes.design.acquisition import disagreement
 from genbayes.design.ensembles import RandomizedPriors
 from genbayes.design.ensembles.base import keep_aside
-from genbayes_bench.rivals.ensembles import SNGP, Anchored, Bootstrap, LastLayerLaplace
+from genbayes_bench.rivals import SNGP, Anchored, Bootstrap, LastLayerLaplace
 
 SHORT = {"n_steps": 60, "n_steps_more": 10}
 KINDS = [RandomizedPriors, Bootstrap, Anchored, SNGP, LastLayerLaplace]

@@ -1,29 +1,20 @@
-"""Benchmark problems as data: one family per file, each with its protocols.
-
-A file's values of type `Problem` and `Protocol`, alone or in tuples, are what it offers; `FAMILIES` lists the files.
-"""
+"""Benchmark problems as values, each with its protocols."""
 
 from collections.abc import Mapping
-from importlib import import_module
 
-from genbayes_bench.offers import offers
-from genbayes_bench.problems.bgp import draw_bgp
-from genbayes_bench.problems.exponential import draw_exp2d
-from genbayes_bench.problems.formula import draws_of
-from genbayes_bench.problems.friedman import draw_friedman, friedman
-from genbayes_bench.problems.jumps import draw_phantom, draw_star
-from genbayes_bench.problems.motorcycle import split_motorcycle
-from genbayes_bench.problems.problem import Problem
-from genbayes_bench.problems.rows import split_rows
-from genbayes_bench.problems.satellite import draw_grace
-from genbayes_bench.problems.split import Split
-from genbayes_bench.problems.tables import draw_standin, draw_uci
-from genbayes_bench.protocol import Protocol
+from genbayes_bench.problems import formulas, jumps, tables
+from genbayes_bench.problems.formulas import draw_exp2d, draw_friedman, friedman
+from genbayes_bench.problems.jumps import draw_bgp, draw_phantom, draw_star
+from genbayes_bench.problems.problem import Case, Problem, Protocol, Split
+from genbayes_bench.problems.sampling import draws_of, split_rows
+from genbayes_bench.problems.tables import draw_grace, draw_standin, draw_uci, split_motorcycle
 
 __all__ = [
     "PROBLEMS",
     "PROTOCOLS",
+    "Case",
     "Problem",
+    "Protocol",
     "Split",
     "draw_bgp",
     "draw_exp2d",
@@ -40,18 +31,33 @@ __all__ = [
 ]
 
 # in the order of the paper, then those that are not in it
-FAMILIES = (
-    "motorcycle",
-    "bgp",
-    "friedman",
-    "jumps",
-    "michalewicz",
-    "exponential",
-    "rocket",
-    "satellite",
-    "functions",
-    "tables",
+_ALL: tuple[Problem, ...] = (
+    tables.MOTORCYCLE,
+    *jumps.BGP,
+    formulas.FRIEDMAN,
+    formulas.SCALING,
+    *jumps.LEVELS,
+    formulas.MICHALEWICZ,
+    *formulas.EXPONENTIALS,
+    *formulas.ROCKETS,
+    *tables.SATELLITES,
+    formulas.PROXY,
+    *formulas.ENGINEERING,
+    jumps.JUMP,
+    *(problem for problem, _ in tables.TABLES),
 )
-_modules = [import_module(f"genbayes_bench.problems.{name}") for name in FAMILIES]
-PROBLEMS: Mapping[str, Problem] = {p.name: p for module in _modules for p in offers(module, Problem)}
-PROTOCOLS: tuple[Protocol, ...] = tuple(p for module in _modules for p in offers(module, Protocol))
+PROBLEMS: Mapping[str, Problem] = {problem.name: problem for problem in _ALL}
+PROTOCOLS: tuple[Protocol, ...] = (
+    tables.MOTORCYCLE_PROTOCOL,
+    *jumps.BGP_PROTOCOLS,
+    *formulas.FRIEDMAN_PROTOCOLS,
+    *jumps.LEVELS_PROTOCOLS,
+    formulas.MICHALEWICZ_PROTOCOL,
+    *formulas.EXPONENTIAL_PROTOCOLS,
+    *formulas.ROCKET_PROTOCOLS,
+    *tables.SATELLITE_PROTOCOLS,
+    formulas.PROXY_PROTOCOL,
+    *formulas.ENGINEERING_PROTOCOLS,
+    jumps.JUMP_PROTOCOL,
+    *(protocol for _, protocol in tables.TABLES),
+)

@@ -15,10 +15,9 @@ from genbayes.errors import UnreadableFile
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["VARIABLE", "read_shared", "shared_path", "why_absent"]
 
 VARIABLE = "GENBAYES_SHARED"
-BESIDE = Path(__file__).parents[5] / "shared"  # ../shared of a checkout, whose package lies in src/genbayes
+BESIDE = Path(__file__).parents[5] / "shared"  # ../shared of a clone, whose package lies in benchmarks/src
 
 
 def shared_path(name: str) -> Path | None:

@@ -1,7 +1,7 @@
 """Rivals: models that exist only to be compared with, behind the interface of genbayes' own.
 
 Names are imported when first used: engines of the extra `genbayes-bench[rivals]` load only with the model that needs
-them. The R packages are in `rivals.r`, the ensembles that lost in the paper's Supplement D in `rivals.ensembles`.
+them. `rivals.r_bridge` runs the original R packages.
 """
 
 from typing import TYPE_CHECKING
@@ -10,12 +10,22 @@ from genbayes.lazy import lazy_names
 from genbayes.models.registry import register_model
 
 if TYPE_CHECKING:
+    from genbayes_bench.rivals.ensembles import Anchored, Bootstrap
     from genbayes_bench.rivals.forest import QuantileForest
-    from genbayes_bench.rivals.natural import NaturalGradientBoosting
+    from genbayes_bench.rivals.last_layer import SNGP, LastLayerLaplace
+    from genbayes_bench.rivals.ngboost import NaturalGradientBoosting
 
-__all__ = ["NaturalGradientBoosting", "QuantileForest", "register"]
+__all__ = ["SNGP", "Anchored", "Bootstrap", "LastLayerLaplace", "NaturalGradientBoosting", "QuantileForest", "register"]
 
-__getattr__, __dir__ = lazy_names(__name__, {"forest": ["QuantileForest"], "natural": ["NaturalGradientBoosting"]})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "ensembles": ["Anchored", "Bootstrap"],
+        "forest": ["QuantileForest"],
+        "last_layer": ["SNGP", "LastLayerLaplace"],
+        "ngboost": ["NaturalGradientBoosting"],
+    },
+)
 
 
 def register() -> None:
@@ -29,7 +39,7 @@ def register() -> None:
     )
     register_model(
         "ngboost",
-        "genbayes_bench.rivals.natural:NaturalGradientBoosting",
+        "genbayes_bench.rivals.ngboost:NaturalGradientBoosting",
         title="natural gradient boosting",
         assumes="normal distributions, mean and log sd constant in pieces",
         suits="many runs, thresholds, noise that depends on x",

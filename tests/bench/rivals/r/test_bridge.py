@@ -6,7 +6,17 @@ import pandas as pd
 import pytest
 
 from genbayes import GenBayesError, InvalidInput
-from genbayes_bench.rivals.r import RDeepGP, RFailed, RHetGP, RHomGP, RLocalGP, RMissing, RTimedOut, available, run_r
+from genbayes_bench.rivals.r_bridge import (
+    RDeepGP,
+    RFailed,
+    RHetGP,
+    RHomGP,
+    RLocalGP,
+    RMissing,
+    RTimedOut,
+    available,
+    run_r,
+)
 
 # the fake's answer: mean is the sum of the inputs it read, and variances that tell the columns apart
 SUMS = "answer(*([sum(row), 0.25, 2.0] for row in read('X_new.csv')))\n"

@@ -16,7 +16,17 @@ import pytest
 from genbayes.baselines.stationary import StationaryGP
 from genbayes.data import load_motorcycle
 from genbayes.metrics import crps_normal
-from genbayes_bench.rivals.r import RDeepGP, RFailed, RHetGP, RHomGP, RLocalGP, RMissing, RModel, available, run_r
+from genbayes_bench.rivals.r_bridge import (
+    RDeepGP,
+    RFailed,
+    RHetGP,
+    RHomGP,
+    RLocalGP,
+    RMissing,
+    RModel,
+    available,
+    run_r,
+)
 
 REFERENCE = Path(__file__).parents[5] / "shared" / "reference"
 needs_r = pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
@@ -40,7 +50,7 @@ def runs() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @needs_r
 @pytest.mark.parametrize("script", ["fit_predict.R", "packages.R"])
 def test_a_script_is_good_r(script: str) -> None:
-    path = files("genbayes_bench.rivals.r") / script
+    path = files("genbayes_bench.rivals") / script
     assert path.is_file()
     command = ["Rscript", "-e", f"invisible(parse(file = {str(path)!r}))"]
     parsing = subprocess.run(command, capture_output=True, check=False)

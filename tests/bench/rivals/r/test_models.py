@@ -1,8 +1,7 @@
 import pytest
 
 from genbayes import InvalidInput
-from genbayes_bench.rivals.r import RDeepGP, RHetGP, RHomGP, RLocalGP
-from genbayes_bench.rivals.r.models import PACKAGES
+from genbayes_bench.rivals.r_bridge import PACKAGES, RDeepGP, RHetGP, RHomGP, RLocalGP
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from genbayes import GenBayesError
-from genbayes_bench.rivals.r import RFailed, RMissing, RTimedOut
-from genbayes_bench.rivals.r.process import Spoken, run_script
+from genbayes_bench.rivals.r_bridge import RFailed, RMissing, RTimedOut, Spoken, run_script
 
 SLEEP_WITH_A_WORKER = """
 import subprocess

@@ -12,7 +12,7 @@ from genbayes.baselines import DeepGP
 from genbayes.design.acquisition import disagreement
 from genbayes.design.ensembles import RandomizedPriors
 from genbayes.design.proposers import ModelProposer
-from genbayes_bench.rivals.ensembles import SNGP, Anchored, Bootstrap, LastLayerLaplace
+from genbayes_bench.rivals import SNGP, Anchored, Bootstrap, LastLayerLaplace
 from genbayes_bench.studies.design.problems import DesignProblem, Game
 
 __all__ = ["METHODS", "Player"]

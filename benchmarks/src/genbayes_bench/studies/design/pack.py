@@ -14,7 +14,7 @@ from genbayes.errors import InvalidInput
 from genbayes_bench.designs import CHOSEN, is_sequential
 from genbayes_bench.problems import PROBLEMS as BENCH_PROBLEMS
 from genbayes_bench.problems import PROTOCOLS
-from genbayes_bench.protocol import PAPER
+from genbayes_bench.problems.problem import PAPER
 from genbayes_bench.record import Record, merge_records, pack_records
 from genbayes_bench.studies.design.methods import METHODS
 from genbayes_bench.studies.design.problems import PROBLEMS, DesignProblem

@@ -14,10 +14,9 @@ import numpy as np
 from genbayes.arrays import FloatArray
 from genbayes.data import Box
 from genbayes.metrics import rmse, rmspe
-from genbayes_bench.problems.exponential import bump
-from genbayes_bench.problems.rocket import side_force, side_force_hl20
-from genbayes_bench.problems.satellite import TABLE, proxy
+from genbayes_bench.problems.formulas import bump, proxy, side_force, side_force_hl20
 from genbayes_bench.problems.shared import read_shared, why_absent
+from genbayes_bench.problems.tables import SATELLITE as TABLE
 
 __all__ = ["PROBLEMS", "DesignProblem", "Game"]
 

@@ -1,4 +1,4 @@
-"""Runs of a formula: a Latin hypercube to learn from, even points to test on, normal noise if any."""
+"""How runs are drawn: from a formula, or as random rows of a table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes_bench.problems.problem import Draw
-from genbayes_bench.problems.split import Split
+from genbayes_bench.problems.problem import Draw, Split
 
-__all__ = ["draws_of"]
+STREAM_ROWS = 11
 
 
 def draws_of(
@@ -21,7 +20,7 @@ def draws_of(
     stream: int,
     noise_sd: float = 0.0,
 ) -> Draw:
-    """How to draw splits of y = f(x) + N(0, noise_sd^2) with x in a box.
+    """How to draw splits of y = f(x) + N(0, noise_sd^2), x in a box: a Latin hypercube to learn from, uniform to test.
 
     Args:
         f: Responses of inputs, (n, d) -> (n,).
@@ -52,3 +51,37 @@ def draws_of(
         return Split(X, y, X_test, y_test, f_test, noise_sd)
 
     return draw
+
+
+def cut(draw: Callable[[int], Split]) -> Draw:
+    """The first runs of a split that is drawn whole, by its replicate's number."""
+    return lambda replicate, n_train, n_test: draw(replicate).first(n_train, n_test)
+
+
+def split_rows(
+    rows: FloatArray,
+    n_train: int,
+    replicate: int,
+    f: FloatArray | None = None,
+    noise_sd: float | None = None,
+) -> Split:
+    """Learn from `n_train` random rows, test on the others.
+
+    Args:
+        rows: Inputs followed by the response, shape (n, d + 1).
+        n_train: Rows to learn from.
+        replicate: Number of the split, its seed.
+        f: Noise-free responses, shape (n,), where they are known.
+        noise_sd: Standard deviation of the noise, where it is known.
+
+    Returns:
+        The split, its rows in random order.
+
+    Example:
+        >>> split_rows(np.arange(12.0).reshape(6, 2), 4, replicate=0).X_test.shape
+        (2, 1)
+    """
+    order = np.random.default_rng([STREAM_ROWS, replicate]).permutation(len(rows))
+    train, test = rows[order[:n_train]], rows[order[n_train:]]
+    f_test = None if f is None else f[order[n_train:]]
+    return Split(train[:, :-1], train[:, -1], test[:, :-1], test[:, -1], f_test, noise_sd)

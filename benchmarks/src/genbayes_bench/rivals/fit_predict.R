@@ -1,4 +1,4 @@
-# Fits a model of an R package to runs and predicts at new inputs; called by genbayes_bench.rivals.r.
+# Fits a model of an R package to runs and predicts at new inputs; called by genbayes_bench.rivals.r_bridge.
 #
 # In the working directory: X.csv, y.csv and X_new.csv, numbers without header, come in; prediction.csv goes out, with
 # mean, variance of the latent function and variance of the noise, or where the package does not tell the two apart,

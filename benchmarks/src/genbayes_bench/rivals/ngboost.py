@@ -1,7 +1,7 @@
-"""NaturalGradientBoosting: a normal law whose mean and log standard deviation are both boosted trees.
+"""NaturalGradientBoosting: a normal distribution whose mean and log standard deviation are both boosted trees.
 
 NGBoost (Duan et al. 2020): each round fits one tree per parameter to the natural gradient of the log score, which
-takes the law's own geometry into account, and scales both by a line search:
+takes the geometry of the distribution into account, and scales both by a line search:
 
     (mu(x), log sigma(x)) = start - rate sum over rounds of rho_r (tree_r^mu(x), tree_r^sigma(x)).
 
@@ -30,9 +30,55 @@ from genbayes.seeding import RandomState
 from genbayes.tabular import ScaledRuns
 from genbayes.training import show_progress
 from genbayes.validation import check_count, check_nonnegative
-from genbayes_bench.rivals.ngboost_normal import SMALLEST_SD, normal_of_engine
 
-__all__ = ["NaturalGradientBoosting"]
+SMALLEST_SD = 1e-3  # in standard deviations of y; boosted trees do not come nearer to any smooth function
+
+
+def normal_of_engine(engine: Any) -> type[Any]:
+    """A class of normal laws that `NGBRegressor(Dist=...)` takes.
+
+    Log score log sigma + 1/2 log(2 pi) + z^2 / 2 with z = (y - mu) / sigma. Its gradient in (mu, log sigma) is
+    (-z / sigma, 1 - z^2); the Fisher information is diag(1 / sigma^2, 2), so the natural gradient is
+    (mu - y, (1 - z^2) / 2) (Duan et al. 2020, section 3).
+
+    Args:
+        engine: The module ngboost.
+
+    Returns:
+        The class; an object of it holds n laws, from parameters of shape (2, n).
+
+    Example:
+        >>> import ngboost
+        >>> law = ngboost.manifold.manifold(ngboost.scores.LogScore, normal_of_engine(ngboost))(np.zeros((2, 1)))
+        >>> law.grad(np.array([3.0]))
+        array([[-3., -4.]])
+    """
+    log_score = engine.scores.LogScore
+
+    class NormalScore(log_score):  # type: ignore[misc, valid-type]
+        def score(self, y: FloatArray) -> FloatArray:
+            z = (y - self.loc) / self.scale
+            return np.asarray(np.log(self.scale) + 0.5 * math.log(2 * math.pi) + 0.5 * z * z)
+
+        def grad(self, y: FloatArray, natural: bool = True) -> FloatArray:
+            assert natural
+            z = (y - self.loc) / self.scale
+            return np.column_stack([self.loc - y, 0.5 * (1 - z * z)])
+
+    class BoostedNormal(engine.distns.RegressionDistn):
+        n_params = 2
+        scores = (NormalScore,)
+
+        def __init__(self, params: FloatArray) -> None:
+            super().__init__(params)
+            self.loc, self.scale = params[0], np.exp(np.maximum(params[1], math.log(SMALLEST_SD)))
+
+        @staticmethod
+        def fit(y: FloatArray) -> FloatArray:
+            return np.array([y.mean(), np.log(max(y.std(), SMALLEST_SD))])
+
+    return BoostedNormal
+
 
 DEPTHS = (3, 5)
 BATCH_SHARE = 0.5  # of the rows each round sees: without it the standard deviation is overfitted long before the mean

@@ -1,17 +1,20 @@
-"""Anchored ensembles: members held to where each began (Pearce, Leibfried & Brintrup 2020)."""
+"""Ensembles that lost to randomized priors in the paper's Supplement D: anchored ones and the bootstrap.
+
+Anchored members are held to where each began (Pearce, Leibfried & Brintrup 2020); the bootstrap's learn from resampled
+runs. Networks whose last layer alone is Bayesian are in `last_layer`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from genbayes.design.ensembles.base import N_STEPS, N_STEPS_MORE, NetworkEnsemble
 from genbayes.network.fitting import Penalty
 from genbayes.validation import check_nonnegative
-
-__all__ = ["Anchored"]
 
 
 class Anchored(NetworkEnsemble):
@@ -27,7 +30,6 @@ class Anchored(NetworkEnsemble):
         n_steps_more: Training steps after a new run.
 
     Example:
-        >>> import numpy as np
         >>> X = np.linspace(0, 1, 20)[:, None]
         >>> model = Anchored(n_steps=30).fit(X, np.sin(6 * X[:, 0]), np.random.default_rng(0))
         >>> model.predict_members(X).shape
@@ -62,3 +64,30 @@ def _distance(weights: Sequence[Tensor], anchors: Sequence[Tensor]) -> Tensor:
         spread = anchor.var().clamp(min=torch.finfo(anchor.dtype).tiny)
         parts.append(((weight - anchor) ** 2 / spread).flatten(1).sum(dim=1))
     return torch.stack(parts).sum(dim=0)
+
+
+class Bootstrap(NetworkEnsemble):
+    """Members that weigh runs by how often each was drawn with replacement (Efron 1979).
+
+    A run's weights are drawn once and kept when others follow: the Poisson(1) form of Oza & Russell (2001), which
+    unlike the multinomial one does not depend on how many runs there will be.
+
+    Args:
+        n_members: Ensemble size K.
+        n_steps: Training steps from scratch, at most.
+        n_steps_more: Training steps after a new run.
+
+    Example:
+        >>> X = np.linspace(0, 1, 20)[:, None]
+        >>> model = Bootstrap(n_steps=30).fit(X, np.sin(6 * X[:, 0]), np.random.default_rng(0))
+        >>> model.predict_members(X).shape
+        (3, 20)
+    """
+
+    _weight: torch.Tensor | None = None
+
+    def _row_weight(self, n: int, rng: np.random.Generator) -> torch.Tensor:
+        known = torch.empty(self.n_members, 0) if self._weight is None else self._weight[:, :n]
+        fresh = rng.poisson(1.0, (self.n_members, n - known.shape[1]))
+        self._weight = torch.cat([known, torch.as_tensor(fresh, dtype=torch.float32)], dim=1)
+        return self._weight

@@ -25,6 +25,7 @@ check: $(READY)  ## format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	-$(BIN)/python tools/house.py  # how easy the source is to walk through; printed, never a gate
 
 format: $(READY)
 	$(BIN)/ruff format .

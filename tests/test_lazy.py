@@ -9,12 +9,12 @@ from genbayes.lazy import lazy_names
 
 
 def test_a_name_comes_from_its_home_and_a_submodule_is_itself() -> None:
-    get, _ = lazy_names("genbayes.gp", {"stationary": ["fit_gp"], "matern": []})
-    from genbayes.gp import matern
+    get, _ = lazy_names("genbayes.gp", {"stationary": ["fit_gp"], "correlation": []})
+    from genbayes.gp import correlation
     from genbayes.gp.stationary import fit_gp
 
     assert get("fit_gp") is fit_gp
-    assert get("matern") is matern
+    assert get("correlation") is correlation
 
 
 def test_a_name_that_is_not_there_is_refused_like_any_attribute() -> None:

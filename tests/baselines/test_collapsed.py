@@ -15,7 +15,7 @@ from genbayes.baselines.collapsed import (
     condition,
 )
 from genbayes.errors import UnreadableFile
-from genbayes.gp.matern import matern52_with_slope
+from genbayes.gp.correlation import matern52_with_slope
 from genbayes.gp.replicates import Replicates
 
 LENGTH, VARIANCE, NOISE, MEAN = np.array([0.7, 1.5]), 1.3, 0.05, 0.4

@@ -1,6 +1,6 @@
-import math
+"""The exact likelihood, noise equal or different from input to input, against dense normal laws of all single runs."""
+
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import pytest
@@ -9,63 +9,114 @@ from scipy.stats import multivariate_normal
 
 from genbayes.arrays import FloatArray
 from genbayes.gp.correlation import CORRELATIONS
-from genbayes.gp.likelihood import PANEL, exact_profile, factorise, solve_factored
+from genbayes.gp.exact import Kriging
+from genbayes.gp.likelihood import PANEL, ExactProfile, exact_profile
+from genbayes.gp.profile import GPParameters
 from genbayes.gp.replicates import Replicates
 
-LENGTH, NUGGET = np.array([0.8, 1.7]), 0.15
+LENGTH = np.array([0.8, 1.7])
+RNG = np.random.default_rng(0)
+# 17 single runs at 7 inputs
+PLACES, GROUP = RNG.normal(size=(7, 2)), np.append(np.arange(7), RNG.integers(7, size=10))
+Z, Y = PLACES[GROUP], RNG.normal(size=17)
+RUNS = Replicates.collect(Z, Y, np.ones(17))
+RATIOS = RNG.uniform(0.05, 2.0, size=7)
+NOISES = {"equal": np.full(7, 0.15), "by input": RATIOS}
+
+by_noise = pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
 
 
-def single_runs() -> tuple[FloatArray, FloatArray]:
-    """17 runs at 7 inputs."""
-    rng = np.random.default_rng(0)
-    places = rng.normal(size=(7, 2))
-    return places[np.append(np.arange(7), rng.integers(7, size=10))], rng.normal(size=17)
+def sorted_noise(noise: FloatArray) -> FloatArray:
+    """In the order of the distinct inputs of RUNS."""
+    return Replicates.collect(PLACES, noise, np.ones(7)).mean
 
 
-def test_value_is_the_density_of_all_single_runs_integrated_over_the_mean(
-    dense_correlation: Callable[..., FloatArray],
+def profile_and_covariance(noise: FloatArray, dense: Callable[..., FloatArray]) -> tuple[ExactProfile, FloatArray]:
+    """The profile, and the covariance of the 17 single runs over the process variance."""
+    return exact_profile(RUNS, LENGTH, sorted_noise(noise)), dense(Z, Z, LENGTH) + np.diag(noise[GROUP])
+
+
+@by_noise
+def test_mean_and_variance_are_those_of_generalised_least_squares_on_single_runs(
+    noise: FloatArray, dense_correlation: Callable[..., FloatArray]
 ) -> None:
-    Z, y = single_runs()
-    n = len(y)
-    profile = exact_profile(Replicates.collect(Z, y, np.ones(n)), LENGTH, NUGGET)
-    covariance = profile.variance * (dense_correlation(Z, Z, LENGTH) + NUGGET * np.eye(n))
-    density = multivariate_normal(np.full(n, profile.mean), covariance).logpdf(y)
-    # Over a flat prior on beta, p(y) = p(y | beta_hat) sqrt(2 pi var(beta_hat)).
-    assert profile.value == pytest.approx(density + 0.5 * math.log(2 * math.pi * profile.mean_variance), abs=1e-8)
-
-
-def test_mean_and_its_variance_are_those_of_generalised_least_squares(
-    dense_correlation: Callable[..., FloatArray],
-) -> None:
-    Z, y = single_runs()
-    profile = exact_profile(Replicates.collect(Z, y, np.ones(17)), LENGTH, NUGGET)
-    inverse = np.linalg.inv(dense_correlation(Z, Z, LENGTH) + NUGGET * np.eye(17))
-    assert profile.mean == pytest.approx((inverse @ y).sum() / inverse.sum(), rel=1e-10)
-    residual = y - profile.mean
+    profile, K = profile_and_covariance(noise, dense_correlation)
+    inverse = np.linalg.inv(K)
+    assert profile.mean == pytest.approx((inverse @ Y).sum() / inverse.sum(), rel=1e-10)
+    residual = Y - profile.mean
     assert profile.variance == pytest.approx(residual @ inverse @ residual / 16, rel=1e-8)
-    assert profile.mean_variance == pytest.approx(profile.variance / inverse.sum(), rel=1e-8)
+
+
+@by_noise
+def test_value_is_the_density_of_all_single_runs_integrated_over_the_mean(
+    noise: FloatArray, dense_correlation: Callable[..., FloatArray]
+) -> None:
+    profile, K = profile_and_covariance(noise, dense_correlation)
+    density = multivariate_normal.logpdf(Y, np.full(17, profile.mean), profile.variance * K)
+    # Over a flat prior on beta, p(y) = p(y | beta_hat) sqrt(2 pi var(beta_hat)).
+    mean_variance = profile.variance / np.linalg.inv(K).sum()
+    assert profile.value == pytest.approx(density + 0.5 * np.log(2 * np.pi * mean_variance), abs=1e-8)
+
+
+@by_noise
+def test_process_variance_maximises_the_density(
+    noise: FloatArray, dense_correlation: Callable[..., FloatArray]
+) -> None:
+    profile, K = profile_and_covariance(noise, dense_correlation)
+    values = [
+        multivariate_normal.logpdf(Y, np.full(17, profile.mean), factor * profile.variance * K) + 0.5 * np.log(factor)
+        for factor in (0.97, 1.0, 1.03)
+    ]
+    assert values[1] > max(values[0], values[2])
 
 
 @pytest.mark.parametrize("kernel", list(CORRELATIONS))
 @pytest.mark.parametrize(("n", "p"), [(12, 1), (30, 3), (PANEL + 20, 2)])
-def test_gradient_agrees_with_differences(make_runs: Callable[..., Replicates], n: int, p: int, kernel: str) -> None:
+@pytest.mark.parametrize("n_noises", [1, None])
+def test_gradient_agrees_with_differences(
+    make_runs: Callable[..., Replicates], n: int, p: int, kernel: str, n_noises: int | None
+) -> None:
     runs = make_runs(n, p, n_copies=5)
-    theta = np.log(np.append(np.linspace(0.7, 2.0, p), 0.05))
-    profile = partial(exact_profile, runs, correlation=CORRELATIONS[kernel])
+    noise = np.linspace(0.05, 0.3, n if n_noises is None else n_noises)
+    theta = np.log(np.append(np.linspace(0.7, 2.0, p), noise))
+    tested = np.arange(min(len(theta), p + 8))  # a difference in each of 276 noises would take seconds
 
-    def value(point: FloatArray) -> float:
-        return profile(np.exp(point[:-1]), math.exp(point[-1]), with_gradient=False).value
+    def profile(point: FloatArray, with_gradient: bool) -> ExactProfile:
+        at = theta.copy()
+        at[tested] = point
+        correlation = CORRELATIONS[kernel]
+        return exact_profile(runs, np.exp(at[:p]), np.exp(at[p:]), with_gradient=with_gradient, correlation=correlation)
 
-    gradient = profile(np.exp(theta[:-1]), math.exp(theta[-1])).gradient
-    np.testing.assert_allclose(gradient, approx_fprime(theta, value, 1e-6), rtol=1e-4, atol=1e-3)
+    found = profile(theta[tested], True)
+    gradient = found.gradient if n_noises else np.append(found.by_log_length, found.by_log_noise)
+    differences = approx_fprime(theta[tested], lambda point: profile(point, False).value, 1e-6)
+    np.testing.assert_allclose(gradient[tested], differences, rtol=1e-4, atol=1e-3)
 
 
-def test_weight_two_equals_the_row_given_twice() -> None:
-    Z, y = single_runs()
-    weighted = exact_profile(Replicates.collect(Z, y, np.full(17, 2.0)), LENGTH, NUGGET)
-    doubled = exact_profile(Replicates.collect(np.tile(Z, (2, 1)), np.tile(y, 2), np.ones(34)), LENGTH, NUGGET)
-    assert weighted.value == pytest.approx(doubled.value, rel=1e-12)
-    np.testing.assert_allclose(weighted.gradient, doubled.gradient, rtol=1e-9)
+def test_one_number_is_the_same_noise_everywhere_and_no_gradient_changes_nothing_else() -> None:
+    one, many = exact_profile(RUNS, LENGTH, 0.3), exact_profile(RUNS, LENGTH, np.full(7, 0.3))
+    assert one.value == many.value
+    np.testing.assert_array_equal(one.gradient, many.gradient)
+    without = exact_profile(RUNS, LENGTH, 0.3, with_gradient=False)
+    assert (without.value, without.variance, without.mean) == (one.value, one.variance, one.mean)
+    assert np.isnan(without.gradient).all()
+
+
+def test_leftover_is_the_share_of_noise_in_the_error_of_leave_one_out_prediction() -> None:
+    # the variance of ybar_i given the others is that of the latent function plus lambda_i / a_i; counts a_i / lambda_i
+    # and a nugget of one give the stationary GP the same noise
+    equivalent = Replicates(RUNS.Z, RUNS.mean, RUNS.count / RATIOS, RUNS.scatter)
+    _, latent = Kriging(GPParameters(LENGTH, 1.0, 1.0, 0.0), equivalent).leave_one_out()
+    own = RATIOS / RUNS.count
+    np.testing.assert_allclose(exact_profile(RUNS, LENGTH, RATIOS).leftover, own / (latent + own))
+
+
+@by_noise
+def test_weight_two_equals_the_row_given_twice(noise: FloatArray) -> None:
+    doubled = Replicates.collect(np.tile(Z, (2, 1)), np.tile(Y, 2), np.ones(34))
+    one, two = (exact_profile(runs, LENGTH, noise) for runs in (Replicates.collect(Z, Y, np.full(17, 2.0)), doubled))
+    assert one.value == pytest.approx(two.value, rel=1e-12)
+    np.testing.assert_allclose(one.gradient, two.gradient, rtol=1e-9)
 
 
 def test_constant_responses_have_a_finite_likelihood() -> None:
@@ -75,13 +126,8 @@ def test_constant_responses_have_a_finite_likelihood() -> None:
     assert np.isfinite(profile.gradient).all()
 
 
-def test_factor_exists_for_rows_that_coincide_without_noise() -> None:
-    factor, _ = factorise(np.zeros((4, 1)), np.zeros(4))
-    np.testing.assert_allclose(factor @ factor.T, np.ones((4, 4)), atol=1e-5)
-
-
-def test_solution_solves_the_system(make_runs: Callable[..., Replicates]) -> None:
-    Z = make_runs(20, 2).Z
-    factor, _ = factorise(Z, np.full(20, 0.1))
-    right = np.arange(20.0)[:, None]
-    np.testing.assert_allclose(factor @ factor.T @ solve_factored(factor, right), right, atol=1e-10)
+def test_arrays_that_may_not_be_written_to_are_welcome() -> None:
+    runs, noise = RUNS.take(np.arange(7)), RATIOS.copy()
+    for part in (runs.Z, runs.mean, runs.count, runs.scatter, noise):
+        part.flags.writeable = False
+    assert np.isfinite(exact_profile(runs, LENGTH, noise).value)

@@ -17,7 +17,7 @@ from genbayes.gp.noise_search import (
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.replicates import Replicates
 
-STATIONARY = GPParameters(np.array([0.9, 1.4]), 0.2, 1.0, 0.0, 0.0)
+STATIONARY = GPParameters(np.array([0.9, 1.4]), 0.2, 1.0, 0.0)
 
 
 def draw_runs() -> Replicates:
@@ -78,7 +78,7 @@ def test_a_climb_gains_and_a_second_one_loses_nothing() -> None:
 
 def test_climbs_from_different_starts_agree_about_the_noise() -> None:
     runs = draw_runs()
-    other = GPParameters(np.array([2.0, 3.0]), 0.05, 1.0, 0.0, 0.0)
+    other = GPParameters(np.array([2.0, 3.0]), 0.05, 1.0, 0.0)
     found = [climb_jointly(runs, climb_jointly(runs, constant_noise(runs, start))) for start in (STATIONARY, other)]
     ratios = [gp.noise.predict(runs.Z)[0] - gp.noise.predict(runs.Z)[0].mean() for gp in found]
     np.testing.assert_allclose(ratios[0], ratios[1], atol=0.2)

@@ -6,7 +6,7 @@ from genbayes.gp.replicates import Replicates
 
 
 def test_noise_is_the_nugget_in_units_of_the_process_variance() -> None:
-    assert GPParameters(np.ones(1), nugget=0.1, variance=3.0, mean=0.0, mean_variance=0.1).noise == pytest.approx(0.3)
+    assert GPParameters(np.ones(1), nugget=0.1, variance=3.0, mean=0.0).noise == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(("weight", "expected"), [(1.0, 3.0), (2.0, 7.0), (0.1, 0.2)])

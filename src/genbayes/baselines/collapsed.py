@@ -15,17 +15,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from scipy.linalg import solve_triangular
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import UnreadableFile
-from genbayes.gp.kernel import matern52, scaled_distances
-from genbayes.gp.matern import matern52_with_slope
+from genbayes.gp.correlation import matern52_with_slope, squared_distances
 from genbayes.gp.replicates import Replicates
 
 __all__ = ["SparseParameters", "SparseProcess", "choose_inducing", "collapsed_bound", "condition"]
@@ -75,7 +75,8 @@ class SparseProcess:
         mean, latent = np.empty((2, len(Z)))
         for start in range(0, len(Z), ROWS_AT_ONCE):
             part = slice(start, start + ROWS_AT_ONCE)
-            k = self.variance * _correlations(self.inducing / self.length, Z[part] / self.length)
+            s = squared_distances(self.inducing / self.length, Z[part] / self.length)
+            k = self.variance * matern52_with_slope(s)[0]
             a = solve_triangular(self.factor, k, lower=True, check_finite=False)
             b = solve_triangular(self.posterior_factor, a, lower=True, check_finite=False)
             mean[part] = self.mean + self.coefficients @ b
@@ -182,7 +183,7 @@ def choose_inducing(Z: FloatArray, length: FloatArray, nugget: float, n_inducing
         i = int(np.argmax(left))
         if left[i] < enough:
             break
-        k = _correlations(W[i : i + 1], W)[0]
+        k = matern52_with_slope(squared_distances(W[i : i + 1], W)[0])[0]
         explained[j] = (k - explained[:j, i] @ explained[:j]) / math.sqrt(left[i])
         left -= explained[j] ** 2
         left[i] = 0.0
@@ -192,7 +193,8 @@ def choose_inducing(Z: FloatArray, length: FloatArray, nugget: float, n_inducing
 
 def _factor(parameters: SparseParameters, inducing: Tensor) -> Tensor:
     """L, the lower Cholesky factor of K_uu, shape (m, m)."""
-    correlation = matern52(scaled_distances(inducing, inducing, parameters.length))
+    U = inducing / parameters.length
+    correlation = _matern52(U, U)
     jitter = JITTER * torch.eye(len(inducing), dtype=inducing.dtype)
     factor: Tensor = torch.linalg.cholesky(parameters.variance * (correlation + jitter))
     return factor
@@ -204,7 +206,7 @@ def _statistics(
     """A A', A e and e'e of some rows; shapes (m, m), (m,), ()."""
     Z, y, count = (torch.from_numpy(part) for part in (runs.Z, runs.mean, runs.count))
     root = torch.sqrt(count / parameters.noise)  # W^{1/2} / s
-    K = parameters.variance * matern52(scaled_distances(inducing, Z, parameters.length))
+    K = parameters.variance * _matern52(inducing / parameters.length, Z / parameters.length)
     A = torch.linalg.solve_triangular(factor, K * root, upper=False)
     e = root * (y - parameters.mean)
     return A @ A.T, A @ e, e @ e
@@ -216,7 +218,25 @@ def _solve_posterior(AA: Tensor, Ae: Tensor) -> tuple[Tensor, Tensor]:
     return posterior_factor, torch.linalg.solve_triangular(posterior_factor, Ae[:, None], upper=False)[:, 0]
 
 
-def _correlations(U: FloatArray, W: FloatArray) -> FloatArray:
-    """Matern-5/2 correlations of inputs over length scales, (m, p), (n, p) -> (m, n)."""
-    s = (U * U).sum(axis=1)[:, None] + (W * W).sum(axis=1) - 2 * U @ W.T
-    return matern52_with_slope(np.maximum(s, 0.0))[0]
+class _Matern52(torch.autograd.Function):
+    """Matern-5/2 correlations of inputs over length scales, (m, p), (n, p) -> (m, n), by the formulas in NumPy.
+
+    Derivatives are written out: automatic differentiation of sqrt(s) fails at s = 0, where every row meets itself. With
+    G_ij = gradient_ij slope_ij and ds_ij / da_i = 2 (a_i - b_j): dA_i = 2 sum_j G_ij (a_i - b_j), and dB likewise.
+    """
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, A: Tensor, B: Tensor) -> Tensor:
+        correlation, slope = matern52_with_slope(squared_distances(A.detach().numpy(), B.detach().numpy()))
+        ctx.save_for_backward(A, B, torch.from_numpy(slope))
+        return torch.from_numpy(correlation)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        A, B, slope = ctx.saved_tensors
+        G = 2 * gradient * slope
+        return G.sum(1, keepdim=True) * A - G @ B, G.sum(0).unsqueeze(1) * B - G.T @ A
+
+
+def _matern52(A: Tensor, B: Tensor) -> Tensor:
+    return _Matern52.apply(A, B)  # type: ignore[no-any-return]

@@ -13,9 +13,8 @@ from functools import partial
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.gp.correlation import Correlation
+from genbayes.gp.correlation import Correlation, matern52_with_slope
 from genbayes.gp.likelihood import exact_profile
-from genbayes.gp.matern import matern52_with_slope
 from genbayes.gp.neighbours import NearestRows, nearest_previous, with_random_previous
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.quasi_newton import Minimum

@@ -21,9 +21,10 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.gp.likelihood import factorise, solve_factored
+from genbayes.gp.cholesky import solve_factored
+from genbayes.gp.correlation import matern52_with_slope, squared_distances
+from genbayes.gp.likelihood import factorise_correlations
 from genbayes.gp.local import solve_locally
-from genbayes.gp.matern import matern52_with_slope
 from genbayes.gp.neighbours import NearestRows, nearest_previous
 
 __all__ = ["FullScale"]
@@ -170,14 +171,12 @@ class _Basis:
 
     def __init__(self, W: FloatArray, rows: IntArray) -> None:
         self.points = W[rows]
-        self.root, _ = factorise(self.points, np.full(len(rows), INDUCING_JITTER))
+        self.root, _ = factorise_correlations(self.points, np.full(len(rows), INDUCING_JITTER))
         self.at_training = np.concatenate([self.at(W[part]) for part in _slices(len(W), len(rows))])
 
     def at(self, W: FloatArray) -> FloatArray:
         """Features of scaled inputs, (b, p) -> (b, M)."""
-        points = self.points
-        s = W @ (-2 * points.T) + (W * W).sum(axis=1)[:, None] + (points * points).sum(axis=1)
-        k, _ = matern52_with_slope(np.maximum(s, 0.0))
+        k, _ = matern52_with_slope(squared_distances(W, self.points))
         return np.ascontiguousarray(solve_triangular(self.root, k.T, lower=True).T)
 
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.gp.estimation import Report
+from genbayes.gp.likelihood import exact_profile
 from genbayes.gp.noise_process import NoiseProcess
 from genbayes.gp.noise_search import NoisyGP, climb_jointly, constant_noise, noise_ratios
-from genbayes.gp.noisy_likelihood import noisy_profile
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.replicates import Replicates
 from genbayes.gp.stationary import EXACT_LIMIT, FittedGP, fit_gp
@@ -136,8 +136,9 @@ def _condition(
 ) -> FittedGP:
     """The mean process given all runs, each with the noise found for its input."""
     used = runs if len(runs) <= exact_limit else learnt  # runs that mean and process variance are estimated from
-    profile = noisy_profile(used, gp.length, noise_ratios(gp.noise.predict(used.Z)[0]))
-    parameters = GPParameters(gp.length, 1.0, profile.variance, profile.mean, profile.mean_variance)
+    ratios = noise_ratios(gp.noise.predict(used.Z)[0])
+    profile = exact_profile(used, gp.length, ratios, with_gradient=False)
+    parameters = GPParameters(gp.length, 1.0, profile.variance, profile.mean)
     count = runs.count / noise_ratios(gp.noise.predict(runs.Z)[0])
     return FittedGP.at(parameters, Replicates(runs.Z, runs.mean, count, runs.scatter), rng, exact_limit)
 

@@ -1,84 +1,96 @@
-"""Exact restricted likelihood of a stationary GP and its gradient, one Cholesky factor an evaluation.
+"""Exact restricted likelihood of a GP, its noise equal or different from input to input, and its gradient.
 
-With u distinct inputs, counts a_i, K = C + g A^{-1} and ybar their mean responses (Binois, Gramacy & Ludkovski 2018,
-section 3.1), for N runs:
+With u distinct inputs, counts a_i, noise ratios lambda_i (noise variance over process variance), Lambda and A their
+diagonal matrices, K = C + Lambda A^{-1} and ybar the mean responses (Binois, Gramacy & Ludkovski 2018, section 3.1),
+for N runs:
 
-    nu = [sum scatter / g + (ybar - beta)' K^{-1} (ybar - beta)] / (N - 1),   beta = 1'K^{-1} ybar / 1'K^{-1} 1,
-    log L = -(N - 1)/2 log(2 pi e nu) - 1/2 log|K| - 1/2 log 1'K^{-1} 1 - 1/2 sum ((a_i - 1) log g + log a_i).
+    nu = [sum scatter_i / lambda_i + (ybar - beta)' K^{-1} (ybar - beta)] / (N - 1),  beta = 1'K^{-1} ybar / 1'K^{-1} 1,
+    log L = -(N - 1)/2 log(2 pi e nu) - 1/2 log|K| - 1/2 log 1'K^{-1} 1 - 1/2 sum ((a_i - 1) log lambda_i + log a_i).
 
 With alpha = K^{-1}(ybar - beta), w = K^{-1} 1 and M = alpha alpha'/nu - K^{-1} + w w'/(1'w), the gradient is
-dL / dtheta = 1/2 tr(M dK / dtheta).
+dL / dtheta = 1/2 tr(M dK / dtheta), to which replicates add the derivatives of their own terms.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 
 from genbayes.arrays import FloatArray
-from genbayes.gp.correlation import Correlation
-from genbayes.gp.matern import matern52_with_slope
+from genbayes.gp.cholesky import factorise, invert_factored, log_determinant, solve_factored
+from genbayes.gp.correlation import Correlation, matern52_with_slope, squared_distances
 from genbayes.gp.profile import Profile, degrees_of_freedom, noise_terms
 from genbayes.gp.replicates import Replicates
 
-__all__ = ["correlation_panels", "exact_profile", "factorise", "solve_factored"]
+__all__ = ["ExactProfile", "exact_profile", "factorise_correlations"]
 
 PANEL = 256  # rows of K built at a time: the lower triangle costs half of the square, and a panel stays in the cache
-JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # tried in turn on the diagonal until the Cholesky factor exists
+
+
+@dataclass(frozen=True)
+class ExactProfile(Profile):
+    """A profile that knows each input.
+
+    Attributes:
+        by_log_noise: Derivative with respect to the log noise ratio of each input, shape (u,).
+        leftover: Share of each input's mean response that the GP leaves to the noise, between 0 and 1, shape (u,).
+    """
+
+    leftover: FloatArray
 
 
 def exact_profile(
     runs: Replicates,
     length: FloatArray,
-    nugget: float,
+    noise: float | FloatArray,
     *,
     with_gradient: bool = True,
     correlation: Correlation = matern52_with_slope,
-) -> Profile:
-    """Restricted log-likelihood and gradient at given length scales and nugget.
+) -> ExactProfile:
+    """Restricted log-likelihood and gradient at given length scales and noise.
 
     Args:
         runs: Training runs with inputs of shape (u, p).
         length: Length scales, shape (p,).
-        nugget: Noise variance divided by process variance.
-        with_gradient: Whether to compute the gradient, two thirds of the work; NaN otherwise.
+        noise: Noise variance of one run divided by process variance: one number, or one for each input, shape (u,).
+        with_gradient: Whether to compute gradient and leftover, two thirds of the work; NaN otherwise.
         correlation: Squared distances to correlations and slopes.
 
     Returns:
-        Value, gradient in log length and log nugget, and the profiled mean and variance.
+        Value, gradient in log length and log noise, and the profiled mean and variance.
 
     Example:
         >>> runs = Replicates.collect(np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.ones(3))
         >>> profile = exact_profile(runs, np.ones(1), 0.1)
-        >>> round(profile.value, 4), profile.gradient.round(4)
-        (-2.6708, array([-0.4867,  0.0597]))
+        >>> round(profile.value, 4), profile.by_log_length.round(4), profile.by_log_noise.sum().round(4)
+        (-2.6708, array([-0.4867]), np.float64(0.0597))
     """
     W = runs.Z / length
-    noise = nugget / runs.count
-    factor, slopes = factorise(W, noise, correlation)
-    log_determinant = 2 * float(np.log(factor.diagonal()).sum())
-    ones = np.ones(len(runs))
-    w, inverse_y = solve_factored(factor, np.column_stack([ones, runs.mean])).T
+    own_noise = noise / runs.count
+    factor, slopes = factorise_correlations(W, own_noise, correlation)
+    w, inverse_y = solve_factored(factor, np.column_stack([np.ones(len(runs)), runs.mean])).T
     total = float(w.sum())
     mean = float(w @ runs.mean) / total
     alpha = inverse_y - mean * w
-    squares, constant, noise_slope = noise_terms(runs, nugget)
+    squares, constant = noise_terms(runs, noise)
     dof = degrees_of_freedom(runs)
     variance = (squares + float(alpha @ (runs.mean - mean))) / dof
-    value = -0.5 * (dof * math.log(2 * math.pi * math.e * variance) + log_determinant + math.log(total)) + constant
+    spread = dof * math.log(2 * math.pi * math.e * variance)
+    value = -0.5 * (spread + log_determinant(factor) + math.log(total)) + constant
     if not with_gradient:
-        return Profile(value, np.full(len(length) + 1, np.nan), variance, mean, variance / total)
-    inverse = lapack.dpotri(factor.T, lower=0, overwrite_c=1)[0].T  # the lower triangle of K^{-1}
+        unknown = np.full(len(runs), np.nan)
+        return ExactProfile(value, np.full(len(length), np.nan), unknown, variance, mean, unknown)
+    inverse = invert_factored(factor)
     terms = np.column_stack([alpha / math.sqrt(variance), w / math.sqrt(total)])
     by_length, diagonal = _trace_with_slopes(W, slopes, inverse, terms)
-    noise_slope += 0.5 * (float(diagonal @ noise) + float(runs.scatter.sum()) / (nugget * variance))
-    return Profile(value, np.append(by_length, noise_slope), variance, mean, variance / total)
+    by_noise = 0.5 * (diagonal * own_noise + runs.scatter / (noise * variance) - (runs.count - 1))
+    leftover = own_noise * (inverse.diagonal() - w**2 / total)
+    return ExactProfile(value, by_length, by_noise, variance, mean, leftover)
 
 
-def factorise(
+def factorise_correlations(
     W: FloatArray, noise: FloatArray, correlation: Correlation = matern52_with_slope
 ) -> tuple[FloatArray, list[FloatArray]]:
     """Lower Cholesky factor of C + diag(noise), C the correlations of scaled inputs.
@@ -89,53 +101,25 @@ def factorise(
         correlation: Squared distances to correlations and slopes.
 
     Returns:
-        The factor, shape (u, u) with zeros above the diagonal, and the panels of slopes of `correlation_panels`.
+        The factor, shape (u, u) with zeros above the diagonal, and the slopes of the lower triangle in panels of rows:
+        one that ends before row j has j columns; its entries right of the diagonal are to be ignored.
 
     Example:
-        >>> factor, _ = factorise(np.array([[0.0], [100.0]]), np.array([3.0, 8.0]))
+        >>> factor, _ = factorise_correlations(np.array([[0.0], [100.0]]), np.array([3.0, 8.0]))
         >>> factor.round(6)
         array([[2., 0.],
                [0., 3.]])
     """
+    if len(W) <= PANEL:
+        K, slope = correlation(squared_distances(W, W))
+        return factorise(K, 1 + noise), [slope]
     slopes = []
     K = np.zeros((len(W), len(W)))
-    for start, panel, slope in correlation_panels(W, correlation):
-        K[start : start + len(panel), : panel.shape[1]] = panel
-        slopes.append(slope)
-    diagonal = 1 + noise
-    for jitter in JITTERS:
-        np.fill_diagonal(K, diagonal + jitter)
-        # A C-ordered lower triangle is LAPACK's upper one; overwriting would lose K, should a larger jitter be needed.
-        factor, failure = lapack.dpotrf(K.T, lower=0, clean=1, overwrite_a=0)
-        if failure == 0:
-            break
-    assert failure == 0, "correlations with a jitter of 1e-6 are positive definite"
-    return np.asarray(factor.T), slopes
-
-
-def correlation_panels(
-    W: FloatArray, correlation: Correlation = matern52_with_slope
-) -> Iterator[tuple[int, FloatArray, FloatArray]]:
-    """Lower triangle of the correlation matrix in panels of rows: (first row, correlations, slopes).
-
-    A panel that starts at row i and ends before row j has j columns; entries right of the diagonal are to be ignored.
-    Slopes are derivatives with respect to the squared scaled distance.
-    """
-    norms = (W * W).sum(axis=1)
     for start in range(0, len(W), PANEL):
         stop = min(start + PANEL, len(W))
-        s = W[start:stop] @ (-2 * W[:stop].T)
-        s += norms[:stop]
-        s += norms[start:stop, None]
-        np.maximum(s, 0.0, out=s)  # rounding may leave tiny negative numbers
-        yield start, *correlation(s)
-
-
-def solve_factored(factor: FloatArray, right: FloatArray) -> FloatArray:
-    """K^{-1} right, shape (u, r), from the lower Cholesky factor of K, shape (u, u)."""
-    solution, failure = lapack.dpotrs(factor.T, right, lower=0)
-    assert failure == 0
-    return np.asarray(solution)
+        K[start:stop, :stop], slope = correlation(squared_distances(W[start:stop], W[:stop]))
+        slopes.append(slope)
+    return factorise(K, 1 + noise), slopes
 
 
 def _trace_with_slopes(
@@ -154,13 +138,9 @@ def _trace_with_slopes(
         G = terms[start:stop] @ terms[:stop].T
         G -= inverse[start:stop, :stop]
         G *= slope
-        _keep_below_diagonal(G, start)
+        rows = np.arange(len(G))
+        G[:, start:][rows[:, None] <= rows] = 0.0  # only what lies below the diagonal counts
         sums[start:stop] += G.sum(axis=1)
         sums[:stop] += G.sum(axis=0)
         cross += (W[start:stop] * (G @ W[:stop])).sum(axis=0)
     return -2 * ((W * W).T @ sums - 2 * cross), diagonal
-
-
-def _keep_below_diagonal(G: FloatArray, start: int) -> None:
-    rows = np.arange(len(G))
-    G[:, start:][rows[:, None] <= rows] = 0.0

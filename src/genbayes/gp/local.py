@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.gp.matern import matern52_with_slope
+from genbayes.gp.cholesky import least_jitter
+from genbayes.gp.correlation import matern52_with_slope
 
 __all__ = ["LocalSystems", "chunks", "solve_locally"]
 
 ENTRIES_AT_ONCE = 1_000_000  # of a batch of matrices: 8 MB, which a processor's cache holds
-JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # tried in turn on the diagonal until the Cholesky factors exist
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,10 @@ def _factors(covariance: Tensor, noise: Tensor) -> Tensor:
     """Lower Cholesky factors of a batch of covariance matrices with noise on the diagonal."""
     K = covariance.clone()
     diagonal = covariance.diagonal(dim1=1, dim2=2)
-    for jitter in JITTERS:
+
+    def attempt(jitter: float) -> Tensor | None:
         K.diagonal(dim1=1, dim2=2).copy_(diagonal + noise + jitter)
         factors, failures = torch.linalg.cholesky_ex(K)
-        if not bool(failures.any()):
-            break
-    assert not bool(failures.any()), "correlations with a jitter of 1e-6 are positive definite"
-    return torch.as_tensor(factors)
+        return None if bool(failures.any()) else factors
+
+    return least_jitter(attempt)

@@ -14,12 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
-from torch import Tensor
+from scipy.linalg import solve_triangular
 
 from genbayes.arrays import FloatArray
-from genbayes.gp.kernel import matern52, scaled_distances
-from genbayes.gp.noisy_likelihood import correlations, factorise, invert, slope_by_log_length
+from genbayes.gp.cholesky import factorise, invert_factored, log_determinant
+from genbayes.gp.correlation import matern52_with_slope, squared_distances
 
 __all__ = ["NoiseProcess", "SmoothedNoise"]
 
@@ -50,17 +49,16 @@ class SmoothedNoise:
     def __init__(
         self, Z: FloatArray, length: FloatArray, variance: float, delta: FloatArray, information: FloatArray
     ) -> None:
-        self._W = torch.from_numpy(Z / length)
-        C, self._slope = correlations(self._W)
-        self._variance = variance
-        h = torch.tensor(information)
-        self._h = h
-        self._K = C.mul_(variance)
-        self._inverse, log_determinant = invert(self._K, 1 / h)
-        self._v = self._inverse @ torch.tensor(delta)
-        self._eta = self._K @ self._v
-        self.eta, self.weights = self._eta.numpy(), self._v.numpy()
-        self.penalty = -0.5 * (float(self._v @ self._eta) + log_determinant + float(torch.log(h).sum()))
+        self._W = Z / length
+        C, self._slope = matern52_with_slope(squared_distances(self._W, self._W))
+        self._variance, self._h, self._K = variance, information, variance * C
+        factor = factorise(self._K.copy(), variance + 1 / information)
+        lower = np.tril(invert_factored(factor))
+        self._inverse = lower + np.tril(lower, -1).T
+        self.weights = self._inverse @ delta
+        self.eta = self._K @ self.weights
+        log_factor = log_determinant(factor) + float(np.log(information).sum())
+        self.penalty = -0.5 * (float(self.weights @ self.eta) + log_factor)
 
     def gradient(self, by_eta: FloatArray) -> tuple[FloatArray, float, FloatArray]:
         """Derivatives of f(eta) + penalty, where by_eta = df/deta, shape (u,).
@@ -71,14 +69,15 @@ class SmoothedNoise:
         Returns:
             By log length, shape (p,), by log variance, and by delta, shape (u,).
         """
-        b, v, B = torch.tensor(by_eta), self._v, self._inverse
-        w = B @ self._eta
-        c = B @ (b / self._h) + w
-        G = torch.outer(c - 0.5 * v, v)
-        G = (G + G.T).sub_(B).mul_(0.5)
-        by_delta = B @ (self._K @ b) - w
-        by_length = slope_by_log_length(self._W, self._slope, G) * self._variance
-        return by_length.numpy(), float((G * self._K).sum()), by_delta.numpy()
+        v, B, W = self.weights, self._inverse, self._W
+        w = B @ self.eta
+        c = B @ (by_eta / self._h) + w
+        G = np.outer(c - 0.5 * v, v)
+        G = 0.5 * (G + G.T - B)
+        by_variance = float((G * self._K).sum())
+        G *= self._slope  # dC_ij / dlog length_k = -2 slope_ij (w_ik - w_jk)^2, the square multiplied out
+        by_length = -4 * self._variance * ((W * W).T @ G.sum(axis=1) - (W * (G @ W)).sum(axis=0))
+        return by_length, by_variance, B @ (self._K @ by_eta) - w
 
 
 @dataclass(frozen=True)
@@ -100,14 +99,16 @@ class NoiseProcess:
     Z: FloatArray
     information: FloatArray
     weights: FloatArray
-    _root: Tensor = field(init=False, repr=False, compare=False)
+    _root: FloatArray = field(init=False, repr=False, compare=False)
     _range: tuple[float, float] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        K = correlations(torch.from_numpy(self.Z / self.length))[0].mul_(self.variance)
-        object.__setattr__(self, "_root", factorise(K, torch.from_numpy(1 / self.information)))
-        known = self.level + (K @ torch.tensor(self.weights)).numpy()
+        if self.is_constant:
+            return
+        K = self._covariance(self.Z)
+        known = self.level + K @ self.weights
         object.__setattr__(self, "_range", (known.min(initial=self.level), known.max(initial=self.level)))
+        object.__setattr__(self, "_root", factorise(K, self.variance + 1 / self.information))
 
     @classmethod
     def constant(cls, level: float, p: int) -> NoiseProcess:
@@ -132,13 +133,16 @@ class NoiseProcess:
         """
         if self.is_constant:
             return np.full(len(Z), self.level), np.zeros(len(Z))
-        parts = torch.tensor(Z).split(max(1, ENTRIES_AT_ONCE // len(self.Z)))
-        means, variances = zip(*(self._predict_chunk(part) for part in parts), strict=True)
-        return torch.cat(means).numpy(), torch.cat(variances).numpy()
+        mean, variance = np.empty((2, len(Z)))
+        size = max(1, ENTRIES_AT_ONCE // len(self.Z))
+        for start in range(0, len(Z), size):
+            part = slice(start, start + size)
+            k = self._covariance(Z[part])
+            half = solve_triangular(self._root, k.T, lower=True)
+            mean[part] = np.clip(self.level + k @ self.weights, *self._range)
+            variance[part] = np.maximum(self.variance - (half * half).sum(axis=0), 0.0)
+        return mean, variance
 
-    def _predict_chunk(self, Z: Tensor) -> tuple[Tensor, Tensor]:
-        s = scaled_distances(Z, torch.tensor(self.Z), torch.tensor(self.length))
-        k = self.variance * matern52(s)
-        half = torch.linalg.solve_triangular(self._root, k.T, upper=False)
-        mean = (self.level + k @ torch.tensor(self.weights)).clamp(*self._range)
-        return mean, (self.variance - (half * half).sum(0)).clamp(min=0)
+    def _covariance(self, Z: FloatArray) -> FloatArray:
+        """Covariances with the training inputs, (n, p) -> (n, u)."""
+        return self.variance * matern52_with_slope(squared_distances(Z / self.length, self.Z / self.length))[0]

@@ -15,8 +15,8 @@ from scipy.optimize import minimize
 
 from genbayes.arrays import FloatArray
 from genbayes.deadline import require_time
+from genbayes.gp.likelihood import ExactProfile, exact_profile
 from genbayes.gp.noise_process import NoiseProcess, SmoothedNoise
-from genbayes.gp.noisy_likelihood import NoisyProfile, noisy_profile
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.replicates import Replicates
 from genbayes.gp.search import LENGTH_BOUNDS, LENGTH_CENTRE, NUGGET_BOUNDS, log_prior
@@ -61,11 +61,11 @@ def constant_noise(runs: Replicates, parameters: GPParameters) -> NoisyGP:
 
     Example:
         >>> runs = Replicates.collect(np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.ones(3))
-        >>> constant_noise(runs, GPParameters(np.ones(1), 1.0, 2.0, 0.0, 0.0)).noise.predict(np.zeros((1, 1)))
+        >>> constant_noise(runs, GPParameters(np.ones(1), 1.0, 2.0, 0.0)).noise.predict(np.zeros((1, 1)))
         (array([0.]), array([0.]))
     """
     length, level = parameters.length, math.log(parameters.nugget)
-    value = noisy_profile(runs, length, np.full(len(runs), parameters.nugget)).value
+    value = exact_profile(runs, length, parameters.nugget, with_gradient=False).value
     value += log_prior(np.append(np.log(length), level))[0]
     return NoisyGP(length, NoiseProcess.constant(level, len(length)), value)
 
@@ -113,7 +113,7 @@ class JointPosterior:
         smoothed = self.smooth(theta)
         log_noise = theta[2 * p + 1] + smoothed.eta
         noise = noise_ratios(log_noise)
-        profile = noisy_profile(self.runs, np.exp(theta[:p]), noise)
+        profile = exact_profile(self.runs, np.exp(theta[:p]), noise)
         by_eta = profile.by_log_noise * np.exp(log_noise) / noise
         by_length, by_variance, by_delta = smoothed.gradient(by_eta)
         prior, slope = _log_prior(theta, p)
@@ -149,14 +149,14 @@ def climb_jointly(runs: Replicates, start: NoisyGP, *, n_steps: int = 40) -> Noi
         >>> Z = np.repeat(np.linspace(-1, 1, 30), 4)[:, None]
         >>> y = np.tile([-1.0, 1.0, -1.0, 1.0], 30) * np.exp(Z[:, 0])  # noise alone, growing to the right
         >>> runs = Replicates.collect(Z, y, np.ones(120))
-        >>> start = constant_noise(runs, GPParameters(np.ones(1), 1.0, 1.0, 0.0, 0.0))
+        >>> start = constant_noise(runs, GPParameters(np.ones(1), 1.0, 1.0, 0.0))
         >>> found = climb_jointly(runs, start)
         >>> found.log_posterior > start.log_posterior + 10
         True
     """
     noise = start.noise
     log_noise, _ = noise.predict(runs.Z)
-    profile = noisy_profile(runs, start.length, noise_ratios(log_noise))
+    profile = exact_profile(runs, start.length, noise_ratios(log_noise))
     information = _information(runs, profile)
     correction = np.clip(profile.by_log_noise / information, -LARGEST_CORRECTION, LARGEST_CORRECTION)
     length, variance = noise.length, noise.variance
@@ -183,7 +183,7 @@ def _climb(posterior: JointPosterior, theta: FloatArray, n_steps: int) -> NoisyG
     return NoisyGP(length, noise, -float(found.fun))
 
 
-def _information(runs: Replicates, profile: NoisyProfile) -> FloatArray:
+def _information(runs: Replicates, profile: ExactProfile) -> FloatArray:
     """Fisher information about each log noise, shape (u,): (a_i - 1) / 2 by replicates, leftover^2 / 2 by ybar_i."""
     information = 0.5 * (runs.count - 1 + profile.leftover**2)
     return np.maximum(information, LEAST_INFORMATION * runs.count)

@@ -6,7 +6,6 @@ integrated out instead of plugged in, so that the variance is not underestimated
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +14,6 @@ from genbayes.arrays import FloatArray
 from genbayes.gp.replicates import Replicates
 
 __all__ = ["GPParameters", "Profile", "degrees_of_freedom", "noise_terms"]
-
-SMALLEST_VARIANCE = 1e-12  # y is standardised: added to the variance, so that a constant y has a likelihood too
 
 
 @dataclass(frozen=True)
@@ -28,14 +25,12 @@ class GPParameters:
         nugget: Noise variance of one run divided by the process variance.
         variance: Process variance.
         mean: Constant mean, its generalised least squares estimate.
-        mean_variance: Variance of that estimate.
     """
 
     length: FloatArray
     nugget: float
     variance: float
     mean: float
-    mean_variance: float
 
     @property
     def noise(self) -> float:
@@ -45,21 +40,26 @@ class GPParameters:
 
 @dataclass(frozen=True)
 class Profile:
-    """Restricted log-likelihood at given length scales and nugget, maximised over the rest.
+    """Restricted log-likelihood at given length scales and noise, maximised over the rest.
 
     Attributes:
         value: The log-likelihood.
-        gradient: Its derivative with respect to log length (p of them) and log nugget, shape (p + 1,).
+        by_log_length: Its derivative with respect to log length, shape (p,).
+        by_log_noise: Its derivatives with respect to log noise, one or more that add up, shape (m,).
         variance: Process variance that maximises it.
         mean: Generalised least squares estimate of the mean.
-        mean_variance: Variance of that estimate.
     """
 
     value: float
-    gradient: FloatArray
+    by_log_length: FloatArray
+    by_log_noise: FloatArray
     variance: float
     mean: float
-    mean_variance: float
+
+    @property
+    def gradient(self) -> FloatArray:
+        """Derivative with respect to log length and the log of a noise that all inputs share, shape (p + 1,)."""
+        return np.append(self.by_log_length, self.by_log_noise.sum())
 
 
 def degrees_of_freedom(runs: Replicates) -> float:
@@ -72,17 +72,21 @@ def degrees_of_freedom(runs: Replicates) -> float:
     return max(runs.n_runs - 1, runs.n_runs / 2)
 
 
-def noise_terms(runs: Replicates, nugget: float) -> tuple[float, float, float]:
-    """What replicates alone add: sum of squares, log-likelihood, and d log-likelihood / d log nugget of the latter.
+def noise_terms(runs: Replicates, noise: float | FloatArray) -> tuple[float, float]:
+    """What replicates alone add: to the sum of squares, and to the log-likelihood.
 
-    Binois, Gramacy & Ludkovski (2018), equation 9: scatter / g joins the quadratic form, and
-    -1/2 sum ((a_i - 1) log g + log a_i) the log-likelihood.
+    Binois, Gramacy & Ludkovski (2018), equation 9: scatter / lambda joins the quadratic form, and
+    -1/2 sum ((a_i - 1) log lambda_i + log a_i) the log-likelihood. The smallest variance, 1e-12 of a standardised y,
+    is added so that a constant y has a likelihood too.
+
+    Args:
+        runs: Training runs at u inputs.
+        noise: Noise variance over process variance, one number or shape (u,).
 
     Example:
         >>> runs = Replicates.collect(np.zeros((2, 1)), np.array([1.0, 3.0]), np.ones(2))
         >>> [round(term, 3) for term in noise_terms(runs, 0.5)]
-        [4.0, -0.0, -0.5]
+        [4.0, -0.0]
     """
-    extra = float((runs.count - 1).sum())
-    squares = float(runs.scatter.sum()) / nugget + SMALLEST_VARIANCE * runs.n_runs
-    return squares, -0.5 * (extra * math.log(nugget) + float(np.log(runs.count).sum())), -0.5 * extra
+    squares = float((runs.scatter / noise).sum()) + 1e-12 * runs.n_runs
+    return squares, -0.5 * float(((runs.count - 1) * np.log(noise) + np.log(runs.count)).sum())

@@ -43,7 +43,7 @@ Notice = Callable[[Minimum], Minimum]  # hears of a maximum and hands it on
 class Likelihood(Protocol):
     """Profile of a likelihood at length scales, shape (p,), and a nugget; the gradient may be asked away."""
 
-    def __call__(self, length: FloatArray, nugget: float, *, with_gradient: bool) -> Profile:
+    def __call__(self, length: FloatArray, noise: float, /, *, with_gradient: bool) -> Profile:
         """The profile at given length scales and nugget."""
 
 
@@ -85,7 +85,7 @@ class Posterior:
         """The GP at theta, mean and variance filled in."""
         length, nugget = np.exp(theta[:-1]), math.exp(theta[-1])
         profile = self.likelihood(length, nugget, with_gradient=False)
-        return GPParameters(length, nugget, profile.variance, profile.mean, profile.mean_variance)
+        return GPParameters(length, nugget, profile.variance, profile.mean)
 
 
 def log_prior(theta: FloatArray) -> tuple[float, FloatArray]:

@@ -16,7 +16,7 @@ from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.gp.correlation import CORRELATIONS
 from genbayes.gp.estimation import Report, estimate_parameters
-from genbayes.gp.exact import ExactKriging
+from genbayes.gp.exact import Kriging
 from genbayes.gp.fullscale import FullScale
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.replicates import Replicates
@@ -42,11 +42,11 @@ class FittedGP:
     runs: Replicates
     large: FullScale | None = None
     kernel: str = KERNELS[0]
-    _exact: ExactKriging | None = field(init=False, repr=False, compare=False)
+    _exact: Kriging | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         correlation = CORRELATIONS[self.kernel]
-        exact = ExactKriging(self.parameters, self.runs, correlation) if self.large is None else None
+        exact = Kriging(self.parameters, self.runs, correlation) if self.large is None else None
         object.__setattr__(self, "_exact", exact)
 
     @classmethod
@@ -94,8 +94,8 @@ class FittedGP:
     def arrays(self) -> dict[str, FloatArray]:
         """Everything learnt, as named arrays of float64; `from_arrays` rebuilds the GP from them."""
         parameters, runs = self.parameters, self.runs
-        scalars = [parameters.nugget, parameters.variance, parameters.mean, parameters.mean_variance]
-        kept = {"length": parameters.length, "scalars": np.array(scalars)}
+        scalars = np.array([parameters.nugget, parameters.variance, parameters.mean])
+        kept = {"length": parameters.length, "scalars": scalars}
         kept |= {"Z": runs.Z, "mean": runs.mean, "count": runs.count, "scatter": runs.scatter}
         if self.kernel != KERNELS[0]:
             kept |= {"kernel": np.array([float(KERNELS.index(self.kernel))])}

@@ -57,7 +57,7 @@ def vecchia_profile(
     total = float((e_one**2 / v).sum())
     mean = float((e_one * e / v).sum()) / total
     used = runs.take(rows)
-    squares, constant, noise_slope = noise_terms(used, nugget)
+    squares, constant = noise_terms(used, nugget)
     dof = degrees_of_freedom(used)
     variance = (squares + float(((e - mean * e_one) ** 2 / v).sum())) / dof
     log_determinant = float(torch.log(v).sum())
@@ -65,8 +65,8 @@ def vecchia_profile(
     gradient = np.full(len(length) + 1, np.nan)
     if with_gradient:
         gradient = np.sum([term.gradient(mean, variance, total) for term in terms], axis=0)
-        gradient[-1] += noise_slope + 0.5 * float(used.scatter.sum()) / (nugget * variance)
-    return Profile(value, gradient, variance, mean, variance / total)
+        gradient[-1] += 0.5 * float((used.scatter / (nugget * variance) - (used.count - 1)).sum())
+    return Profile(value, gradient[:-1], gradient[-1:], variance, mean)
 
 
 class _Terms:

@@ -1,7 +1,7 @@
 import numpy as np
 
-from genbayes.design.process.kriging import Kriging
 from genbayes.design.process.localscale import LocalScale
+from genbayes.gp.exact import Kriging
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.replicates import Replicates
 
@@ -9,10 +9,8 @@ GRID = np.linspace(-2, 2, 41)[:, None]
 
 
 def scale_of(y: np.ndarray) -> LocalScale:
-    gp = Kriging(
-        GPParameters(np.array([0.5]), 1e-4, 1.0, 0.0, 0.0), "matern52", Replicates.collect(GRID, y, np.ones(41))
-    )
-    return LocalScale.learn(gp)
+    runs = Replicates.collect(GRID, y, np.ones(41))
+    return LocalScale.learn(Kriging(GPParameters(np.array([0.5]), 1e-4, 1.0, 0.0), runs))
 
 
 def test_a_gp_that_is_right_is_left_alone_on_average() -> None:

@@ -3,7 +3,7 @@ import pytest
 
 from genbayes.arrays import FloatArray
 from genbayes.design.process import DesignGP
-from genbayes.design.process.kriging import Kriging
+from genbayes.gp.exact import Kriging
 from genbayes.metrics import crps_normal
 
 
@@ -56,13 +56,13 @@ def test_the_law_of_the_mean_lacks_the_noise_of_a_run() -> None:
 def test_unseen_scores_are_those_of_the_same_gp_without_each_run() -> None:
     model, X, y = fitted(12, noise=0.2, local=False)
     gp, scores = model.gp_, model.score_unseen()
-    errors, variances = gp.leave_one_out()
+    means, _ = gp.leave_one_out()
     for row, z in enumerate(gp.runs.Z):
         i = int(np.flatnonzero((np.abs((X - 0.5) * np.sqrt(12) - z) < 1e-12).all(axis=1))[0])
-        rest = Kriging(gp.parameters, gp.correlation, gp.runs.take(np.flatnonzero(np.arange(12) != row)))
+        rest = Kriging(gp.parameters, gp.runs.take(np.flatnonzero(np.arange(12) != row)), gp.correlation)
         variance = rest.predict(z[None])[1][0] + gp.parameters.noise
-        assert variances[row] == pytest.approx(variance, rel=1e-6)
-        assert scores[i] == pytest.approx(y.std() * crps_normal(0.0, np.sqrt(variance), [errors[row]])[0])
+        expected = y.std() * crps_normal(means[row], np.sqrt(variance), [gp.runs.mean[row]])[0]
+        assert scores[i] == pytest.approx(expected, rel=1e-6)
 
 
 def test_repeated_runs_share_an_input_and_a_score() -> None:

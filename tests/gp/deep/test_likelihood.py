@@ -7,8 +7,9 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import invgamma, multivariate_t
 
+from genbayes.gp.cholesky import log_determinant
 from genbayes.gp.deep.correlation import correlate, pairs_of
-from genbayes.gp.deep.likelihood import OuterLikelihood, log_determinant, whiten
+from genbayes.gp.deep.likelihood import OuterLikelihood, whiten
 from genbayes.gp.deep.settings import KERNELS, Kernel, ScalePrior
 
 W = np.random.default_rng(2).standard_normal((6, 2))

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.design.process.kriging import Kriging
-from genbayes.design.process.likelihood import squared_distances
+from genbayes.gp.correlation import squared_distances
+from genbayes.gp.exact import Kriging
 
 __all__ = ["LocalScale"]
 
@@ -48,13 +48,14 @@ class LocalScale:
             >>> from genbayes.gp.replicates import Replicates
             >>> Z = np.linspace(-2, 2, 21)[:, None]
             >>> runs = Replicates.collect(Z, np.where(Z[:, 0] > 1, np.sin(9 * Z[:, 0]), 0.0), np.ones(21))
-            >>> gp = Kriging(GPParameters(np.ones(1), 1e-4, 1.0, 0.0, 0.0), "matern52", runs)
+            >>> gp = Kriging(GPParameters(np.ones(1), 1e-4, 1.0, 0.0), runs)
             >>> calm, lively = LocalScale.learn(gp).at(np.array([[-1.0], [1.5]]))
             >>> bool(calm < 0.3 < 1 < lively)
             True
         """
-        error, variance = gp.leave_one_out()
-        return cls(gp.parameters.length, gp.runs.Z / gp.parameters.length, error**2 / variance)
+        mean, latent = gp.leave_one_out()
+        variance = latent + gp.parameters.noise / gp.runs.count
+        return cls(gp.parameters.length, gp.runs.Z / gp.parameters.length, (gp.runs.mean - mean) ** 2 / variance)
 
     def at(self, Z: FloatArray) -> FloatArray:
         """The factor at inputs, (n, p) -> (n,)."""

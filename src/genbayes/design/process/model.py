@@ -15,10 +15,11 @@ import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.design.model import DesignModel
-from genbayes.design.process.kriging import Kriging, Seen
 from genbayes.design.process.localscale import LocalScale
 from genbayes.design.process.search import Found, parameters_of, search_again, search_all
 from genbayes.distribution import Normal
+from genbayes.gp.correlation import CORRELATIONS
+from genbayes.gp.exact import Kriging, Seen
 from genbayes.gp.leaving import match_rows
 from genbayes.gp.replicates import Replicates
 from genbayes.metrics import crps_normal
@@ -113,19 +114,20 @@ class DesignGP(DesignModel):
     def imagine(self, X: FloatArray) -> Self:
         """A copy that takes runs at X for done; the variance it then has is exact, whatever the responses will be."""
         Z = _scaled(X)
-        dreamer = copy.copy(self)
-        dreamer.gp_ = self.gp_.with_runs(Z, self.gp_.predict(Z)[0])
-        dreamer._reference = None
-        return dreamer
+        updated = copy.copy(self)
+        updated.gp_ = self.gp_.with_runs(Z, self.gp_.predict(Z)[0])
+        updated._reference = None
+        return updated
 
     def score_unseen(self) -> FloatArray:
         """CRPS of the mean response at each run's input, by the runs at the others, in units of y, shape (n,)."""
-        error, variance = self.gp_.leave_one_out()
+        runs = self.gp_.runs
+        mean, variance = self.gp_.leave_one_out()
         if self.scale_ is not None:
-            noise = self.gp_.parameters.noise / self.gp_.runs.count
-            variance = noise + self.scale_.without_own() * np.maximum(variance - noise, 0.0)
-        scores = np.append(self._width * crps_normal(np.zeros(len(error)), np.sqrt(variance), error), np.nan)
-        return np.asarray(scores[match_rows(self.gp_.runs.Z, self._Z)])  # -1, a run left out, finds the NaN
+            variance = variance * self.scale_.without_own()
+        scores = crps_normal(mean, np.sqrt(variance + self.gp_.parameters.noise / runs.count), runs.mean)
+        scores = np.append(self._width * scores, np.nan)
+        return np.asarray(scores[match_rows(runs.Z, self._Z)])  # -1, a run left out, finds the NaN
 
     def _take(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Replicates:
         """Runs on a scale of order one."""
@@ -139,7 +141,7 @@ class DesignGP(DesignModel):
 
     def _settle(self, runs: Replicates) -> Self:
         best = self.found_[0]
-        self.gp_ = Kriging(parameters_of(runs, best), best.correlation, runs)
+        self.gp_ = Kriging(parameters_of(runs, best), runs, CORRELATIONS[best.correlation])
         self.scale_ = LocalScale.learn(self.gp_) if self.local and len(runs) > 1 else None
         self._reference = None
         return self

@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.design.process.likelihood import profile_of
 from genbayes.gp.correlation import CORRELATIONS
+from genbayes.gp.likelihood import exact_profile
 from genbayes.gp.profile import GPParameters
 from genbayes.gp.quasi_newton import Minimum
 from genbayes.gp.replicates import Replicates
@@ -44,7 +44,7 @@ class Found:
 
 def posterior_of(runs: Replicates, correlation: str) -> Posterior:
     """Posterior of log length scales and log nugget for one correlation."""
-    likelihood = partial(profile_of, runs, CORRELATIONS[correlation])
+    likelihood = partial(exact_profile, runs, correlation=CORRELATIONS[correlation])
     return Posterior(likelihood, runs.n_runs, runs.Z.shape[1])
 
 

@@ -12,9 +12,10 @@ import numpy as np
 from scipy.linalg import blas
 
 from genbayes.arrays import FloatArray
+from genbayes.gp.cholesky import log_determinant
 from genbayes.gp.deep.correlation import CorrelationMatrix, latent_jitter, pairs_of
 from genbayes.gp.deep.elliptical import elliptical_slice
-from genbayes.gp.deep.likelihood import Likelihood, log_determinant, whiten
+from genbayes.gp.deep.likelihood import Likelihood, whiten
 from genbayes.gp.deep.metropolis import accept_slide, propose_slide
 from genbayes.gp.deep.settings import DeepGPSettings, GammaPrior
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.gp.correlation import matern52_with_slope
 from genbayes.gp.deep.settings import Kernel
 
 __all__ = ["CorrelationMatrix", "correlate", "latent_jitter", "pairs_of"]
@@ -21,8 +22,8 @@ LARGE_N = 500  # from here on rounding, which grows with n^2, asks for more
 def correlate(s: FloatArray, theta: float, kernel: Kernel, out: FloatArray | None = None) -> FloatArray:
     """Correlations of squared distances s at squared length scale theta, any shape.
 
-    Squared exponential: exp(-s / theta). Matern-5/2: (1 + r + r^2 / 3) exp(-r), r = sqrt(5 s / theta).
-    theta is a squared length, the parametrisation of Sauer, Gramacy & Higdon (2023).
+    theta is a squared length, the parametrisation of Sauer, Gramacy & Higdon (2023): the squared exponential is
+    exp(-s / theta), without the factor 1/2 of the other GPs; Matern-5/2 is theirs at s / theta.
 
     Args:
         s: Squared distances.
@@ -40,16 +41,7 @@ def correlate(s: FloatArray, theta: float, kernel: Kernel, out: FloatArray | Non
     if kernel == "squared-exponential":
         out = np.multiply(s, -1.0 / theta, out=out)
         return np.exp(out, out=out)
-    r = np.multiply(s, 5.0 / theta)
-    np.sqrt(r, out=r)
-    out = np.negative(r, out=out)
-    np.exp(out, out=out)
-    polynomial = r * (1.0 / 3.0)
-    polynomial += 1.0
-    polynomial *= r
-    polynomial += 1.0  # 1 + r + r^2 / 3
-    out *= polynomial
-    return out
+    return matern52_with_slope(s * (1.0 / theta), out)[0]
 
 
 def pairs_of(n: int) -> tuple[IntArray, IntArray]:

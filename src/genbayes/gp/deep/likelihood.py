@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
-import numpy as np
 from scipy.linalg import lapack
 
 from genbayes.arrays import FloatArray
+from genbayes.gp.cholesky import log_determinant
 from genbayes.gp.deep.correlation import CorrelationMatrix
 from genbayes.gp.deep.settings import Kernel, ScalePrior
 
-__all__ = ["Likelihood", "OuterLikelihood", "log_determinant", "whiten"]
+__all__ = ["Likelihood", "OuterLikelihood", "whiten"]
 
 
 class Likelihood(Protocol):
@@ -32,21 +32,12 @@ def whiten(factor: FloatArray, v: FloatArray) -> FloatArray:
     """L^-1 v for a lower factor L, shape (n, n), and v of shape (n,) or (n, k).
 
     Example:
+        >>> import numpy as np
         >>> whiten(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0]))
         array([1. , 0.5])
     """
     solution: FloatArray = lapack.dtrtrs(factor, v, lower=1)[0]
     return solution
-
-
-def log_determinant(factor: FloatArray) -> float:
-    """Log determinant log |L L'| = 2 sum_i log L_ii of a lower factor, shape (n, n).
-
-    Example:
-        >>> log_determinant(np.eye(3))
-        0.0
-    """
-    return 2.0 * float(np.log(factor.diagonal()).sum())
 
 
 class OuterLikelihood:
@@ -60,6 +51,7 @@ class OuterLikelihood:
         prior: Prior of tau2.
 
     Example:
+        >>> import numpy as np
         >>> outer = OuterLikelihood(np.array([1.0, -1.0]), "matern52", ScalePrior(shape=2.0, rate=1.0))
         >>> round(outer(np.array([1e9]), 1.0, 0.0), 6)  # uncorrelated rows: q = 2, so -3 log 2
         -2.079442

@@ -15,6 +15,7 @@ from mutation.sites import Change, Site, changes_of
 
 SUITE = ("tests", "src")
 IRRELEVANT = (
+    "tests/bench",
     "tests/benchmarks",
     "tests/baselines/r",
     "tests/docs",

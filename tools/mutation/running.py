@@ -40,9 +40,8 @@ SLOW_TO_IMPORT = (
     *("rich.console", "rich.table", "joblib", "safetensors.torch", "pyarrow.parquet", "lightgbm", "scoringrules"),
 )
 SLOWEST = 20.0  # seconds of a test that is left out
-AT_FIRST = 40  # tests of different functions that are run before further cases of the same ones
-MOST = 400  # tests for one mutant
-HANGS = 10.0  # times as long as alone, and ten seconds: then a test is taken to hang
+MOST = 600  # tests for one mutant
+HANGS = 20.0  # times as long as alone, and twenty seconds: then a test is taken to hang
 GRACE = 60.0  # seconds beyond its time after which a child is ended
 IMPORT = "the import of the tests"
 LONG = 1800.0  # seconds for the tests that killed a mutant, all of them, without it
@@ -55,7 +54,7 @@ def order_tests(reaches: Sequence[Reach], mutant: str) -> list[Reach]:
     by_function: dict[str, Reach] = {}
     for each in quick:
         by_function.setdefault(each.test.split("[")[0], each)
-    first = list(by_function.values())[:AT_FIRST]
+    first = list(by_function.values())
     names = {each.test for each in first}
     return [*first, *(each for each in quick if each.test not in names)][:MOST]
 

@@ -298,7 +298,8 @@ class Index:
         alike = [site for site in same if site.mutant.before == wanted.before and len(wanted.before) >= LONG]
         if alike:
             return _choose(alike, mutant), "the same expression in another function"
-        return None, f"no such expression in {name}" if namesakes else f"no function {name}"
+        is_there = any(site.mutant.function.split(".")[-1] == name for site in self.sites)
+        return None, f"no such expression in {name}" if is_there else f"no function {name}"
 
     def _rename(self, mutant: Mutant) -> Mutant:
         def translate(text: str) -> str:

@@ -31,8 +31,13 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench-speed: $(READY)  ## the speed and accuracy targets, measured; about an hour on two cores
+REPETITIONS ?= 10
+bench-speed: $(READY)  ## the speed and accuracy targets, about an hour; BASE=commit or BASE_DIR=worktree: against another commit
+ifneq ($(BASE)$(BASE_DIR),)
+	$(BIN)/python tools/against.py $(if $(BASE_DIR),--base-dir $(BASE_DIR),--base $(BASE)) --repetitions $(REPETITIONS)
+else
 	$(BIN)/python -m genbayes_bench.studies.speed --plot bench-speed.png
+endif
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo-report.html

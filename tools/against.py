@@ -2,10 +2,10 @@
 
 `make bench-speed BASE=COMMIT` makes a worktree of the commit under build/, with its own environment by its own
 Makefile, and keeps it for the next time (`git worktree remove` takes it away). `BASE_DIR=FOLDER` uses a worktree that
-is there, `REPETITIONS=N` says how often. One long-lived process a tree, one thread each, never both at once; a repetition
-runs a case on both with the same seed, in alternating order. Printed are processor seconds, the ratio present / base
-(geometric mean over repetitions, with its standard error), and whether both came to the same numbers: a ratio of
-different computations says little.
+is there, `REPETITIONS=N` says how often. One long-lived process a tree, one thread each, never both at once; each
+repetition runs a case on both with the same seed, in alternating order. Printed are processor seconds, the ratio
+present / base (geometric mean over repetitions, with its standard error), and whether both came to the same numbers: a
+ratio of different computations says little.
 """
 
 from __future__ import annotations

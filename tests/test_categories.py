@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genbayes.categories import CategoryCoder
+from genbayes.data.categories import CategoryCoder
 from genbayes.errors import InvalidInput
 
 

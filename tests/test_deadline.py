@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from genbayes.baselines import StationaryGP
 from genbayes.deadline import OutOfTime, deadline, require_time
 from genbayes.errors import GenBayesError
-from genbayes.features.classifier import fit_classifier
+from genbayes.models import StationaryGP
+from genbayes.models.regimes.classifier import fit_classifier
 from genbayes.training import TrainingSettings, minimise
 
 
@@ -117,7 +117,7 @@ def test_the_classifier_of_regimes_stops() -> None:
 
 def test_boosted_trees_stop() -> None:
     pytest.importorskip("lightgbm")
-    from genbayes.baselines.boosted import BoostedQuantiles
+    from genbayes.models.trees.boosted import BoostedQuantiles
 
     model = BoostedQuantiles(n_trees=100_000, learning_rate=1e-4, random_state=0)
     assert seconds_to_stop(model, *draw_runs(300)) < 2

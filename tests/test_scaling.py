@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genbayes.data.scaling import InputScaler, ResponseScaler, as_bounds, weighted_moments
 from genbayes.errors import InvalidInput
-from genbayes.scaling import InputScaler, ResponseScaler, as_bounds, weighted_moments
 
 Y = np.array([0.1, 0.5, 2.0, 7.0])
 BOUNDS = [(None, None), (0.0, None), (None, 8.0), (0.0, 8.0)]

@@ -226,7 +226,7 @@ def _() -> Values:
 
 def fitted_baseline(name: str, data: Any, new: Any, *, weight: Any = None, reload: bool = True, **settings: Any) -> Any:
     """Answers of one model of `genbayes.baselines`."""
-    from genbayes import baselines
+    from genbayes import models as baselines
 
     model = getattr(baselines, name)(random_state=0, **settings)
     model.fit(*data) if weight is None else model.fit(*data, sample_weight=weight)
@@ -360,7 +360,7 @@ def _() -> Values:
 
 @item("auto.own")
 def _() -> Values:
-    from genbayes.baselines import BoostedQuantiles
+    from genbayes.models import BoostedQuantiles
 
     X, y = smooth(120)
     own = {"gp": None, "trees": BoostedQuantiles(n_trees=20, n_leaves=4)}
@@ -370,7 +370,7 @@ def _() -> Values:
 def calibrated(method: str, **settings: Any) -> Values:
     """Answers of a ConformalSurrogate around a GP."""
     from genbayes import ConformalSurrogate
-    from genbayes.baselines import StationaryGP
+    from genbayes.models import StationaryGP
 
     model = ConformalSurrogate(StationaryGP(random_state=0), level=0.8, method=method, random_state=0, **settings)
     return answers(model.fit(*smooth(100)), *smooth(25, seed=9))
@@ -397,7 +397,7 @@ def _() -> Values:
 @item("conformal.groups")
 def _() -> Values:
     from genbayes import ConformalSurrogate
-    from genbayes.baselines import StationaryGP
+    from genbayes.models import StationaryGP
 
     (X, y), (new, _) = smooth(160), smooth(25, seed=9)
     model = ConformalSurrogate(StationaryGP(random_state=0), level=0.8, random_state=0)
@@ -540,7 +540,7 @@ def _() -> Values:
 @item("campaign.surrogate")
 def _() -> Values:
     from genbayes import Campaign
-    from genbayes.baselines import StationaryGP
+    from genbayes.models import StationaryGP
 
     with tempfile.TemporaryDirectory() as folder:
         made = Campaign.create(
@@ -630,8 +630,9 @@ add_acquisitions()
 
 @item("analysis")
 def _() -> Values:
-    from genbayes.analysis import assess, main_effects
-    from genbayes.baselines import StationaryGP
+    from genbayes.analysis import main_effects
+    from genbayes.diagnostics import assess
+    from genbayes.models import StationaryGP
 
     X, y = coded(80)
     model = StationaryGP(categorical=["gas"], random_state=0).fit(X, y)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from genbayes.calibration import ConformalSurrogate
+    from genbayes.auto import AutoSurrogate
+    from genbayes.campaign import Campaign
+    from genbayes.conformal import ConformalSurrogate
     from genbayes.data import Box
-    from genbayes.design import Campaign
     from genbayes.distribution import Empirical, Mixture, Normal, PredictiveDistribution, QuantileFunction
     from genbayes.errors import GenBayesError, InvalidInput
-    from genbayes.features import BoundaryFeatures
+    from genbayes.models import GPInformedSurrogate, QuantileSurrogate
+    from genbayes.models.regimes import BoundaryFeatures
     from genbayes.models.registry import load, register_model, registered_models
-    from genbayes.selection import AutoSurrogate
-    from genbayes.surrogate import GPInformedSurrogate, QuantileSurrogate
 
 __version__ = "0.1.0"
 
@@ -45,19 +45,20 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "analysis": [],
+        "auto": ["AutoSurrogate"],
         "baselines": [],
-        "calibration": ["ConformalSurrogate"],
+        "campaign": ["Campaign"],
+        "conformal": ["ConformalSurrogate"],
         "data": ["Box"],
-        "design": ["Campaign"],
+        "design": [],
+        "diagnostics": [],
         "distribution": ["Empirical", "Mixture", "Normal", "PredictiveDistribution", "QuantileFunction"],
         "errors": ["GenBayesError", "InvalidInput"],
-        "features": ["BoundaryFeatures"],
         "metrics": [],
-        "models": [],
+        "models": ["GPInformedSurrogate", "QuantileSurrogate"],
+        "models.regimes": ["BoundaryFeatures"],
         "models.registry": ["load", "register_model", "registered_models"],
         "plotting": [],
-        "reports": [],
-        "selection": ["AutoSurrogate"],
-        "surrogate": ["GPInformedSurrogate", "QuantileSurrogate"],
+        "report": [],
     },
 )

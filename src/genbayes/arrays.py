@@ -6,8 +6,6 @@ n rows, d inputs, p features, m quantile levels, k parameters, b rows of a mini-
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BoolArray", "FloatArray", "IntArray"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]

@@ -13,8 +13,6 @@ from contextvars import ContextVar
 
 from genbayes.errors import GenBayesError
 
-__all__ = ["OutOfTime", "deadline", "now", "require_time"]
-
 _end: ContextVar[float | None] = ContextVar("end of the time budget", default=None)
 
 

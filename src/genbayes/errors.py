@@ -4,24 +4,6 @@ Every error a user can meet inherits from `GenBayesError` and from the built-in 
 anyway, and reads `<argument> must <rule>, got <value>; <what to do>`.
 """
 
-__all__ = [
-    "BudgetSpent",
-    "GenBayesError",
-    "GenBayesWarning",
-    "InvalidInput",
-    "LeaseLost",
-    "MissingExtra",
-    "NoDensity",
-    "RepeatKept",
-    "ResultUndelivered",
-    "RunFailed",
-    "SimulatorBroken",
-    "StoreUnavailable",
-    "TrainingDiverged",
-    "UnreadableFile",
-    "UnwritableFile",
-]
-
 
 class GenBayesError(Exception):
     """Base of every error that genbayes raises on purpose."""

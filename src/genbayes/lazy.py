@@ -7,8 +7,6 @@ from importlib import import_module
 from sys import modules
 from typing import Any
 
-__all__ = ["lazy_names"]
-
 
 def lazy_names(
     package: str, homes: Mapping[str, Sequence[str]]
@@ -23,9 +21,9 @@ def lazy_names(
         The two functions, to be assigned in the package's `__init__`.
 
     Example:
-        >>> get, names = lazy_names("genbayes.gp", {"stationary": ["fit_gp"]})
+        >>> get, names = lazy_names("genbayes.models.gp", {"stationary": ["fit_gp"]})
         >>> get("fit_gp").__module__, "FittedGP" in names()
-        ('genbayes.gp.stationary', True)
+        ('genbayes.models.gp.stationary', True)
     """
     home = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
 

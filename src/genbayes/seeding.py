@@ -15,7 +15,6 @@ from genbayes.errors import InvalidInput
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["RandomState", "as_generator", "torch_generator"]
 
 RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
 

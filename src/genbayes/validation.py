@@ -16,21 +16,6 @@ from numpy.typing import ArrayLike
 from genbayes.arrays import BoolArray, FloatArray
 from genbayes.errors import InvalidInput
 
-__all__ = [
-    "check_array",
-    "check_choice",
-    "check_column",
-    "check_count",
-    "check_finite",
-    "check_level",
-    "check_nonnegative",
-    "check_response",
-    "check_targets",
-    "check_tau",
-    "describe_rows",
-    "suggest",
-]
-
 SHOWN_ROWS = 5  # a message names this many rows and counts the rest
 LONGEST_RESPONSE = 60  # characters of a response that a message shows
 

@@ -13,8 +13,6 @@ from typing import Any
 
 from genbayes.errors import UnwritableFile
 
-__all__ = ["check_writable", "jsonable", "make_folder", "write_atomically"]
-
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
     """The path, if a file can be created or replaced there; asked before long work, so that none is lost.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from genbayes.analysis import assess, expected_coverage
-from genbayes.analysis.assessment import _crps_without_inputs
+from genbayes.diagnostics import assess, expected_coverage
+from genbayes.diagnostics.assessment import _crps_without_inputs
 from genbayes.errors import InvalidInput
 from genbayes.metrics import crps_normal, share_band
 

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from genbayes.analysis.inputs import InputTable, spread_values
+from genbayes.analysis.input_table import InputTable, spread_values
 from genbayes.errors import InvalidInput
 
 FRAME = pd.DataFrame(

@@ -7,7 +7,7 @@ import sys
 import pandas as pd
 import pytest
 
-from genbayes.design.trial import MAX_ATTEMPTS
+from genbayes.campaign.trial import MAX_ATTEMPTS
 
 URL = "sqlite:///rocket.db"
 WHERE = (URL, "rocket")

@@ -1,6 +1,6 @@
 import numpy as np
 
-from genbayes.cli.fan import draw_fan
+from genbayes.cli.demo import draw_fan
 
 
 def test_the_bands_nest_and_points_lie_on_top() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genbayes.cli.inputs import take_inputs, take_inputs_and_target
+from genbayes.data.columns import take_inputs, take_inputs_and_target
 from genbayes.errors import InvalidInput
 
 TABLE = pd.DataFrame({"gas": ["O2", "He"], "y": [5, 6], "x": [1.0, 2.0]})

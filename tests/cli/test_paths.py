@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from genbayes.cli.paths import check_paths
+from genbayes.cli.console import check_paths
 from genbayes.errors import InvalidInput, UnwritableFile
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 
-from genbayes.analysis import assess
-from genbayes.cli.scores import draw_bars, print_scores
+from genbayes.cli.console import draw_bars, print_scores
+from genbayes.diagnostics import assess
 from genbayes.distribution import Normal
 
 

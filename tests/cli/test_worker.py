@@ -33,7 +33,7 @@ def test_a_quiet_worker_does_not_ask_where_the_campaign_stands(begun, monkeypatc
     def status(campaign) -> None:
         raise AssertionError("nobody wants to know")
 
-    monkeypatch.setattr("genbayes.design.Campaign.status", status)
+    monkeypatch.setattr("genbayes.campaign.Campaign.status", status)
     assert begun("worker", *WHERE, "--json", "--quiet", "--no-wait", "--", "echo", "1").json["n_done"] == 4
 
 

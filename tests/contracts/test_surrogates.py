@@ -19,15 +19,14 @@ from genbayes import (
     QuantileSurrogate,
     load,
 )
-from genbayes.baselines.boosted import BoostedQuantiles
-from genbayes.baselines.deep import DeepGP
-from genbayes.baselines.heteroskedastic import HeteroskedasticGP
-from genbayes.baselines.jump import ModularJumpGP
-from genbayes.baselines.regime import RegimeGP
-from genbayes.baselines.sparse import SparseGP
-from genbayes.baselines.stationary import StationaryGP
-from genbayes.distribution import Predictor
 from genbayes.errors import UnreadableFile
+from genbayes.models.base import Predictor
+from genbayes.models.gp.deep.estimator import DeepGP
+from genbayes.models.gp.heteroskedastic import HeteroskedasticGP
+from genbayes.models.gp.sparse import SparseGP
+from genbayes.models.gp.stationary import StationaryGP
+from genbayes.models.jumps import ModularJumpGP, RegimeGP
+from genbayes.models.trees.boosted import BoostedQuantiles
 from genbayes.persistence import State, read_state, write_state
 from genbayes_bench.rivals.forest import QuantileForest
 from genbayes_bench.rivals.ngboost import NaturalGradientBoosting

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from genbayes import Box, Campaign
 from genbayes.data import Choice, Integer, Log
-from genbayes.design import RepeatKept
+from genbayes.errors import RepeatKept
 
 FILE = Path(__file__).with_name("campaign_format_1.db")
 

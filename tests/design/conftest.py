@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from genbayes.design import Campaign
+from genbayes.campaign import Campaign
 
 FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 UNPRIVILEGED = ("postgres", "nobody")  # the server refuses to be run by root

@@ -14,8 +14,8 @@ import threading
 import time
 from pathlib import Path
 
-from genbayes.design import Campaign
-from genbayes.design.running import run_trials
+from genbayes.campaign import Campaign
+from genbayes.campaign.running import run_trials
 
 LEASE = 1.0  # seconds
 KILLED_IN_TELL = 0.08  # share of tells that their worker does not survive

@@ -5,7 +5,7 @@ import pytest
 
 from genbayes import QuantileSurrogate
 from genbayes.arrays import FloatArray
-from genbayes.baselines import BoostedQuantiles, DeepGP, StationaryGP
+from genbayes.design import DesignGP
 from genbayes.design.acquisition import (
     AvoidFailures,
     BoundarySeeking,
@@ -15,8 +15,8 @@ from genbayes.design.acquisition import (
     interval_width,
     predictive_variance,
 )
-from genbayes.design.process import DesignGP
 from genbayes.distribution import Normal
+from genbayes.models import BoostedQuantiles, DeepGP, StationaryGP
 
 RNG = np.random.default_rng(0)
 X = np.vstack([RNG.uniform(size=(30, 2)) * [0.5, 1.0]])  # the right half is empty

@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 from genbayes.arrays import FloatArray
-from genbayes.design import automatic
+from genbayes.design import DesignGP, automatic
 from genbayes.design.automatic import AutoModel
-from genbayes.design.ensembles.priors import RandomizedPriors
-from genbayes.design.process import DesignGP
+from genbayes.design.ensemble import RandomizedPriors
 
 
 def smooth(X: FloatArray) -> FloatArray:

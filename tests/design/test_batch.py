@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 from genbayes.arrays import FloatArray
+from genbayes.design import DesignGP, RandomizedPriors
 from genbayes.design.acquisition import VarianceReduction, disagreement
 from genbayes.design.batch import choose_batch
-from genbayes.design.ensembles import RandomizedPriors
-from genbayes.design.process import DesignGP
 
 GRID = np.random.default_rng(9).uniform(size=(600, 2))
 NOTHING = np.empty((0, 2))

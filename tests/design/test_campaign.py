@@ -8,8 +8,8 @@ import pytest
 
 from genbayes import Box, Campaign
 from genbayes.data import Choice, Integer
-from genbayes.design import BudgetSpent, LeaseLost, RandomProposer, RepeatKept, RunFailed
-from genbayes.errors import InvalidInput, MissingExtra
+from genbayes.design import RandomProposer
+from genbayes.errors import BudgetSpent, InvalidInput, LeaseLost, MissingExtra, RepeatKept, RunFailed
 
 SPACE = Box({"mach": (0.2, 6.0), "stages": Integer(1, 3), "gas": Choice("He", "O2")})
 
@@ -346,7 +346,7 @@ def test_a_missing_library_is_told_with_the_extra(monkeypatch) -> None:
     import sys
 
     for name in [*sys.modules]:
-        if name.startswith(("sqlalchemy", "genbayes.design.store")):
+        if name.startswith(("sqlalchemy", "genbayes.campaign.store")):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     with pytest.raises(

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from genbayes import Box
+from genbayes.campaign.running import SimulationFailed, Stopped, StopSignal
+from genbayes.campaign.trial import Trial
+from genbayes.campaign.worker import Command, fill, read_response
 from genbayes.data import Choice
-from genbayes.design.command import Command, fill, read_response
-from genbayes.design.running import SimulationFailed, Stopped, StopSignal
-from genbayes.design.trial import Trial
 from genbayes.errors import InvalidInput, SimulatorBroken
 
 SPACE = Box({"mach": (0.2, 6.0), "gas": Choice("He", "O2")})
@@ -125,7 +125,7 @@ def test_a_program_that_hangs_is_ended_with_its_children(program, tmp_path: Path
 
 
 def test_a_program_that_ignores_sigterm_is_killed(program, monkeypatch) -> None:
-    monkeypatch.setattr("genbayes.design.command.GRACE", 0.3)
+    monkeypatch.setattr("genbayes.campaign.worker.GRACE", 0.3)
     with pytest.raises(SimulationFailed, match="no result within"):
         program("trap '' TERM; while true; do sleep 0.1; done", timeout=0.3)(TRIAL)
 

@@ -11,10 +11,9 @@ import pytest
 from sqlalchemy import func, select
 
 from genbayes import Campaign
-from genbayes.design import StoreUnavailable
-from genbayes.design.database import Database
-from genbayes.design.schema import CAMPAIGNS, LEASES, RESULTS, TRIALS
-from genbayes.errors import InvalidInput, MissingExtra, UnreadableFile, UnwritableFile
+from genbayes.campaign.database import Database
+from genbayes.campaign.schema import CAMPAIGNS, LEASES, RESULTS, TRIALS
+from genbayes.errors import InvalidInput, MissingExtra, StoreUnavailable, UnreadableFile, UnwritableFile
 
 
 def count(campaign: Campaign, table) -> int:

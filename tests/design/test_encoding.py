@@ -1,7 +1,6 @@
 import numpy as np
 
-from genbayes.data.space import Box, Choice, Integer, Log
-from genbayes.design.encoding import encode
+from genbayes.data.box import Box, Choice, Integer, Log, encode
 
 SPACE = Box({"x": (0.0, 9.0), "gas": Choice("He", "O2", "N"), "rate": Log(0.01, 1.0), "n": Integer(1, 2)})
 

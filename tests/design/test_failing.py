@@ -1,6 +1,6 @@
 import numpy as np
 
-from genbayes.design.failing import learn_where_runs_fail
+from genbayes.models.regimes.failure import learn_where_runs_fail
 
 X = np.random.default_rng(0).uniform(size=(40, 2))
 FAILED = X[:, 0] > 0.7

@@ -2,7 +2,7 @@
 
 import time
 
-from genbayes.design.heartbeat import Heartbeat
+from genbayes.campaign.running import Heartbeat
 
 
 def wait_until(condition) -> bool:
@@ -35,7 +35,7 @@ def test_a_lost_lease_is_let_go_and_does_no_harm(make_campaign) -> None:
 
 
 def test_a_database_out_of_reach_is_tried_again_at_the_next_turn(make_campaign) -> None:
-    from genbayes.design import StoreUnavailable
+    from genbayes.errors import StoreUnavailable
 
     campaign = make_campaign(n_initial=1)
     trial, calls = campaign.ask(lease_seconds=0.3), []

@@ -10,9 +10,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from sqlalchemy import create_engine, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from genbayes.design.ledger import Ledger
-from genbayes.design.schema import CAMPAIGNS, RESULTS, TRIALS, prepare_schema
-from genbayes.design.trial import LeaseTerms, Trial
+from genbayes.campaign.ledger import Ledger
+from genbayes.campaign.schema import CAMPAIGNS, RESULTS, TRIALS, prepare_schema
+from genbayes.campaign.trial import LeaseTerms, Trial
 from genbayes.errors import InvalidInput, LeaseLost
 
 BUDGET = 6

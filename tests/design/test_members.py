@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from genbayes import QuantileSurrogate
-from genbayes.baselines import StationaryGP
-from genbayes.design.members import covariance_of_members, predict_members, reduce_by_members, taper
-from genbayes.surrogate.ensemble import GRID, member_quantiles
+from genbayes.design.acquisition import covariance_of_members, predict_members, reduce_by_members, taper
+from genbayes.distribution.quantile import GRID
+from genbayes.models import StationaryGP
+from genbayes.models.network.ensemble import member_quantiles
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(40, 2))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from genbayes import Box
-from genbayes.design.opening import draw_initial, draw_seed
-from genbayes.design.trial import Settings
+from genbayes.campaign.campaign import draw_initial, draw_seed
+from genbayes.campaign.trial import Settings
 
 WITHOUT_SQLALCHEMY = """
 import sys

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from genbayes.arrays import FloatArray
+from genbayes.design import DesignGP
 from genbayes.design.optimum import ExpectedImprovement, ThompsonSampling, UpperConfidenceBound
-from genbayes.design.process import DesignGP
 from genbayes.distribution import Empirical, Normal
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from genbayes import Box
+from genbayes.campaign.learning import LearningCurve
 from genbayes.data import Choice, Log
-from genbayes.design.learning import LearningCurve
-from genbayes.design.pictures import draw_curve, draw_order, draw_places
+from genbayes.report.campaign import draw_curve, draw_order, draw_places
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from genbayes.arrays import FloatArray
-from genbayes.data.space import Box, Choice, Integer, Log
-from genbayes.design.ensembles import RandomizedPriors
-from genbayes.design.process import DesignGP
+from genbayes.data.box import Box, Choice, Integer, Log
+from genbayes.design import DesignGP, RandomizedPriors
 from genbayes.design.proposers import ModelProposer
 
 UNIT = Box.unit(2)

@@ -11,9 +11,8 @@ from multiprocessing import get_context
 import pytest
 
 from genbayes import Campaign
-from genbayes.design import SimulatorBroken, StoreUnavailable
-from genbayes.design.running import SimulationFailed, StopSignal, run_trials
-from genbayes.errors import InvalidInput, ResultUndelivered
+from genbayes.campaign.running import SimulationFailed, StopSignal, run_trials
+from genbayes.errors import InvalidInput, ResultUndelivered, SimulatorBroken, StoreUnavailable
 
 
 def square(x: dict) -> float:
@@ -193,7 +192,7 @@ def lose_database(campaign: Campaign, times: int) -> None:
 
 
 def test_a_worker_tells_its_result_once_the_database_is_back(make_campaign, monkeypatch) -> None:
-    monkeypatch.setattr("genbayes.design.running.IDLE", 0.05)
+    monkeypatch.setattr("genbayes.campaign.running.IDLE", 0.05)
     campaign = make_campaign(n_initial=1, budget=1)
     lose_database(campaign, times=3)
     assert run_trials(campaign, square, stop=StopSignal()).n_done == 1

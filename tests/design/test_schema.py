@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Column, Integer, Table, inspect, text
 
 from genbayes import Box, Campaign
+from genbayes.campaign import schema
 from genbayes.data import Choice, Log
 from genbayes.data import Integer as Whole
-from genbayes.design import schema
 from genbayes.errors import UnreadableFile
 
 FIXTURE = Path(__file__).parents[1] / "data" / "campaign_format_1.db"
@@ -49,7 +49,7 @@ def test_an_older_database_is_brought_up_to_date_when_it_is_opened(old: str, mon
         connection.execute(text("ALTER TABLE genbayes_trials ADD COLUMN cost INTEGER"))
 
     monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
-    monkeypatch.setattr("genbayes.design.store.SCHEMA_VERSION", 2)
+    monkeypatch.setattr("genbayes.campaign.store.SCHEMA_VERSION", 2)
     monkeypatch.setitem(schema.MIGRATIONS, 1, lift)
     campaign = Campaign.open(old, "rocket")
     database = campaign._store.database
@@ -66,7 +66,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(old: str, monkeypa
         raise RuntimeError("no")
 
     monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
-    monkeypatch.setattr("genbayes.design.store.SCHEMA_VERSION", 2)
+    monkeypatch.setattr("genbayes.campaign.store.SCHEMA_VERSION", 2)
     monkeypatch.setitem(schema.MIGRATIONS, 1, stumble)
     with pytest.raises(RuntimeError, match="no"):
         Campaign.open(old, "rocket")
@@ -95,7 +95,7 @@ def test_the_fixture_has_the_tables_of_today() -> None:
 
 
 def test_a_table_of_someone_else_is_left_alone(tmp_path: Path) -> None:
-    from genbayes.design.database import Database
+    from genbayes.campaign.database import Database
 
     database = Database(f"sqlite:///{tmp_path}/shared.db")
     theirs = Table("runs", schema.MetaData(), Column("id", Integer, primary_key=True))

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from genbayes import Box
+from genbayes.cli.spaces import parse_space, read_space
 from genbayes.data import Choice, Integer, Log
-from genbayes.design.spaces import parse_space, read_space
 from genbayes.errors import GenBayesError, InvalidInput
 
 SPACE = Box({"mach": (0.2, 6.0), "alpha": (-5.0, 30.0), "n": Integer(1, 8), "rate": Log(1e-3, 1.0)})

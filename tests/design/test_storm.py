@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from sqlalchemy import text
 
-from genbayes.design import Campaign
-from genbayes.design.database import Database
+from genbayes.campaign import Campaign
+from genbayes.campaign.database import Database
 
 SCRIPT = Path(__file__).with_name("storm.py")
 N_WORKERS = 8

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from genbayes import Campaign
-from genbayes.design.worker import work
+from genbayes.campaign.worker import work
 from genbayes.errors import StoreUnavailable
 
 GENBAYES = [sys.executable, "-c", "from genbayes.cli.main import run; run()"]
@@ -63,7 +63,7 @@ def test_a_worker_waits_for_a_database_that_is_away_when_it_begins(make_campaign
         return status()
 
     monkeypatch.setattr(campaign._store, "status", fails_once)
-    monkeypatch.setattr("genbayes.design.running.IDLE", 0.01)
+    monkeypatch.setattr("genbayes.campaign.running.IDLE", 0.01)
     assert work(campaign, ["echo", "1"], announce=heard.append).n_done == 1
     assert (len(heard), heard[0].n_open, heard[0].budget) == (1, 1, 1)
 

@@ -1,7 +1,7 @@
 import numpy as np
 
-from genbayes.distribution import integrals
-from genbayes.distribution.knots import Knots
+from genbayes.distribution import piecewise as integrals
+from genbayes.distribution.piecewise import Knots
 
 
 def uniform(low: float, high: float) -> Knots:

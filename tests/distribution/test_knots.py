@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from genbayes.distribution.knots import Knots
+from genbayes.distribution.piecewise import Knots
 
 
 def gap_and_atom() -> Knots:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from genbayes.arrays import FloatArray
-from genbayes.distribution.search import CHUNK, chunks, entry, rank, row_of
+from genbayes.distribution.rowwise import CHUNK, chunks, entry, rank, row_of
 
 
 @settings(max_examples=60, deadline=None)

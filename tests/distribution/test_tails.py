@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from genbayes.distribution.tails import (
+from genbayes.distribution.piecewise import (
     Tail,
     lower_level,
     tail_cdf,

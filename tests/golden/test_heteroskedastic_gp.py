@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from genbayes.data import load_motorcycle
-from genbayes.gp.heteroskedastic import fit_heteroskedastic_gp
-from genbayes.gp.replicates import Replicates
 from genbayes.metrics import crps_normal
+from genbayes.models.gp.heteroskedastic import fit_heteroskedastic_gp
+from genbayes.models.gp.likelihood import Replicates
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
 Z95 = 1.6448536269514722  # standard normal quantile at 0.95

@@ -7,7 +7,8 @@ from hypothesis.extra.numpy import arrays
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
-from genbayes.metrics import crps, energy, energy_score
+from genbayes.metrics import crps, energy_score
+from genbayes.metrics import crps as energy
 
 NUMBERS = st.floats(-1e3, 1e3)
 

@@ -9,12 +9,11 @@ import pytest
 
 import genbayes
 from genbayes import AutoSurrogate, ConformalSurrogate, InvalidInput, load, register_model, registered_models
-from genbayes.baselines import StationaryGP
+from genbayes.auto.trials import choose_candidates
 from genbayes.errors import GenBayesWarning, UnreadableFile
-from genbayes.models import registry
+from genbayes.models import StationaryGP, registry
 from genbayes.models.registry import OUR_PARTS, OURS, Facts, RegisteredModel, adopt_models, registered_here
 from genbayes.persistence import State, write_state
-from genbayes.selection.trials import choose_candidates
 
 X = np.linspace(0, 1, 30)[:, None]
 Y = np.sin(6 * X[:, 0]) + 0.1 * np.cos(40 * X[:, 0])
@@ -40,7 +39,7 @@ def test_every_part_of_ours_is_where_the_registry_says(name: str, home: str) -> 
 def test_every_class_is_offered_by_the_folder_of_models() -> None:
     wrappers = {"AutoSurrogate", "ConformalSurrogate"}
     assert {m.disk_name for m in OURS} - wrappers >= set(genbayes.models.__all__)
-    assert genbayes.models.StationaryGP is StationaryGP
+    assert genbayes.models.gp.stationary.StationaryGP is StationaryGP
     with pytest.raises(AttributeError, match="no attribute 'AutoSurrogate'"):
         _ = genbayes.models.AutoSurrogate
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from genbayes.data.space import Box, Choice, Integer
+from genbayes.data.box import Box, Choice, Integer
 from genbayes.optimise import draw_candidates
 
 MIXED = Box({"x": (0.0, 1.0), "n": Integer(1, 4), "gas": Choice("He", "O2")})

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from genbayes.arrays import FloatArray
-from genbayes.data.space import Box, Choice, Integer
+from genbayes.data.box import Box, Choice, Integer
 from genbayes.optimise import maximise
 
 

@@ -5,7 +5,7 @@ from matplotlib.colors import to_rgba
 
 from genbayes.errors import InvalidInput
 from genbayes.plotting import plot_observed
-from genbayes.plotting.observed import MOST_WHISKERS
+from genbayes.plotting.scores import MOST_WHISKERS
 from genbayes.plotting.style import ORANGE
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from genbayes.plotting import plot_fan, plot_observed, to_svg
-from genbayes.plotting.style import new_axes
-from genbayes.plotting.svg import default_settings
+from genbayes.plotting.style import default_settings, new_axes
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import torch
 from scipy.special import ndtr
 
 from genbayes import QuantileSurrogate
-from genbayes.network import DEFAULT, QUANTILE_DOMINANT, LossWeights, trained_level
+from genbayes.models.network import DEFAULT, QUANTILE_DOMINANT, LossWeights, trained_level
 
 TAU = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 N = 6_000

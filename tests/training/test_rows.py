@@ -2,7 +2,7 @@
 
 import torch
 
-from genbayes.training.rows import draw_batches
+from genbayes.training.loop import draw_batches
 
 CPU = torch.device("cpu")
 

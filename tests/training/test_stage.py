@@ -1,6 +1,6 @@
 """The line that says what is being done: shown on standard error where it is wanted, silent where it is not."""
 
-from genbayes.training import show_stage
+from genbayes.progress import show_stage
 
 
 def test_a_visible_stage_is_told_on_standard_error(capsys, monkeypatch) -> None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genbayes.cli.console import print_json, print_next, print_table, standard_output
+from genbayes.cli.console import check_paths, print_json, print_next, print_table, standard_output
 from genbayes.cli.options import AsJson, shell_word
-from genbayes.cli.paths import check_paths
 
 if TYPE_CHECKING:
     from genbayes_bench.report import Report

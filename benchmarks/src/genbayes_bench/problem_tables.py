@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from genbayes.reports.numbers import format_number
+from genbayes.report.page import format_number
 from genbayes_bench.labels import OURS, in_order, method_title, score_name, standin_of
 from genbayes_bench.lines import augments_nothing, paper_value
 from genbayes_bench.paper_values import OTHER_UNITS, PAPER, REFERENCE, STANDS_FOR, Published

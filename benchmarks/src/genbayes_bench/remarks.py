@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from genbayes.reports.numbers import format_number
+from genbayes.report.page import format_number
 from genbayes_bench.labels import method_title, problem_title, score_name, standin_of
 from genbayes_bench.lines import paper_value
 from genbayes_bench.paper_values import PAPER, STANDS_FOR

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genbayes.errors import InvalidInput
-from genbayes.plotting.svg import default_settings
+from genbayes.plotting.style import default_settings
 from genbayes.writing import make_folder, write_atomically
 from genbayes_bench.designs import is_sequential
 from genbayes_bench.labels import OURS, method_title, metrics_of, problem_title

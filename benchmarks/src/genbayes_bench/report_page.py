@@ -7,21 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from genbayes.plotting.svg import default_settings, to_svg
-from genbayes.reports.page import (
-    Html,
-    Tile,
-    bullets,
-    card,
-    contents,
-    figure,
-    grid,
-    join,
-    page,
-    paragraph,
-    strong,
-    tiles,
-)
+from genbayes.plotting.style import default_settings, to_svg
+from genbayes.report.page import Html, Tile, bullets, card, contents, figure, grid, join, page, paragraph, strong, tiles
 from genbayes.writing import check_writable, write_atomically
 from genbayes_bench.labels import OURS, method_title
 from genbayes_bench.lines import count_verdicts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from genbayes.reports.numbers import format_number, format_share, format_with_error
+from genbayes.report.page import format_number, format_share, format_with_error
 from genbayes_bench.labels import problem_title, standin_of
 from genbayes_bench.paper_values import Published
 from genbayes_bench.summary import Contest, Difference, Estimate

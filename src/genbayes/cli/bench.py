@@ -9,8 +9,6 @@ import typer
 
 from genbayes.errors import MissingExtra
 
-__all__ = ["mount"]
-
 HELP = "Measure methods on benchmark problems; stop and go on at any time."
 
 

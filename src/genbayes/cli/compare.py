@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genbayes.cli.console import interruptible, print_json, print_next, print_table, shows_progress, standard_output
+from genbayes.cli.console import (
+    check_paths,
+    interruptible,
+    print_json,
+    print_next,
+    print_table,
+    shows_progress,
+    standard_output,
+)
 from genbayes.cli.options import (
     AsJson,
     Categorical,
@@ -20,12 +28,9 @@ from genbayes.cli.options import (
     parse_names,
     shell_word,
 )
-from genbayes.cli.paths import check_paths
 
 if TYPE_CHECKING:
-    from genbayes.selection import Entry, SelectionReport
-
-__all__ = ["compare"]
+    from genbayes.auto import Entry, SelectionReport
 
 
 def compare(
@@ -52,7 +57,7 @@ def compare(
     """
     from genbayes import AutoSurrogate
     from genbayes.data import read_table, split_target
-    from genbayes.reports import write_comparison
+    from genbayes.report import write_comparison
 
     check_paths([runs], {"--output": output, "--report": report})
     settings: dict[str, Any] = {"candidates": parse_names(candidates), "time_limit": time_limit}

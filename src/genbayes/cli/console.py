@@ -11,27 +11,16 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from genbayes.errors import InvalidInput
 from genbayes.writing import jsonable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = [
-    "StoppedError",
-    "interruptible",
-    "print_error",
-    "print_facts",
-    "print_json",
-    "print_news",
-    "print_next",
-    "print_table",
-    "print_warning",
-    "route_warnings",
-    "shows_progress",
-    "standard_output",
-]
+    from genbayes.diagnostics import Assessment
 
 
 class StoppedError(RuntimeError):
@@ -156,3 +145,69 @@ def _say(word: str, style: str, sentence: str) -> None:
 
     one_line = " ".join(sentence.split())
     standard_error().print(Text.assemble((word, style), " ", one_line), soft_wrap=True)
+
+
+def check_paths(reads: Sequence[Path], writes: Mapping[str, Path | None]) -> None:
+    """Refuse a path that cannot be written, or that would overwrite a file of the same command line.
+
+    Args:
+        reads: Files that the command reads.
+        writes: Files that it writes, by the option that names them; None where the option was not given.
+    """
+    from genbayes.writing import check_writable
+
+    taken = {path.resolve(): "the files that are read" for path in reads}
+    for option, path in writes.items():
+        if path is None:
+            continue
+        place = check_writable(path).resolve()
+        if place in taken:
+            raise InvalidInput(f"{option} must differ from {taken[place]}, got {str(path)!r} for both")
+        taken[place] = option
+
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def print_scores(assessment: Assessment, title: str) -> None:
+    """The scores of a model on rows it has not seen."""
+    s = assessment.to_dict()
+    low, high = s["coverage_90_expected"]
+    parts = s["diagnostics"]["crps_decomposition"]
+    rows = [
+        (
+            "CRPS",
+            f"{s['crps']:.4g} ± {s['crps_se']:.2g}",
+            f"less is better; {s['crps_reference']:.4g} without any input",
+        ),
+        (
+            "miscalibration",
+            f"{parts['miscalibration']:.4g}",
+            f"part of the CRPS; about {parts['by_luck']:.2g} is luck",
+        ),
+        (
+            "discrimination",
+            f"{parts['discrimination']:.4g}",
+            f"gained on {parts['uncertainty']:.4g} by telling rows apart",
+        ),
+        ("RMSE", f"{s['rmse']:.4g}", "of the mean"),
+        ("50% intervals", f"{s['coverage_50']:.0%} held", f"{s['width_50']:.4g} wide"),
+        (
+            "90% intervals",
+            f"{s['coverage_90']:.0%} held",
+            f"{s['width_90']:.4g} wide; {low:.0%} to {high:.0%} expected",
+        ),
+        ("PIT", draw_bars(s["pit_counts"]), "flat when calibrated"),
+    ]
+    print_table(title, ["", f"{s['n']:,} rows", ""], rows, note=s["diagnostics"]["sentence"])
+
+
+def draw_bars(counts: Sequence[float]) -> str:
+    """A histogram one character high.
+
+    Example:
+        >>> draw_bars([0, 2, 4])
+        '▁▅█'
+    """
+    most = max(counts)
+    return "".join(BARS[round(count / most * (len(BARS) - 1))] if most else BARS[0] for count in counts)

@@ -6,18 +6,27 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
+from rich.text import Text
 
-from genbayes.cli.console import interruptible, print_json, print_news, print_next, shows_progress, standard_output
+from genbayes.arrays import FloatArray
+from genbayes.cli.console import (
+    interruptible,
+    print_json,
+    print_news,
+    print_next,
+    print_scores,
+    shows_progress,
+    standard_output,
+)
 from genbayes.cli.options import AsJson, Epochs
-from genbayes.cli.scores import print_scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from genbayes import QuantileSurrogate
 
-__all__ = ["demo"]
 
 INPUT, TARGET = "times", "accel"
 HELD_OUT = 0.2
@@ -35,7 +44,7 @@ def demo(
     """Fit the bundled motorcycle data, score the fit and write a report."""
     from genbayes import QuantileSurrogate
     from genbayes.data import hold_out, load_motorcycle, split_target
-    from genbayes.reports import write_assessment
+    from genbayes.report import write_assessment
     from genbayes.writing import check_writable
 
     check_writable(report)
@@ -76,7 +85,7 @@ def _print_fan(model: QuantileSurrogate, table: pd.DataFrame) -> None:
     import pandas as pd
     from rich.text import Text
 
-    from genbayes.cli.fan import FAN_TAU, draw_fan
+    from genbayes.cli.demo import FAN_TAU, draw_fan
 
     console = standard_output()
     if not console.encoding.lower().startswith("utf"):
@@ -89,3 +98,54 @@ def _print_fan(model: QuantileSurrogate, table: pd.DataFrame) -> None:
     console.print(draw_fan(times, q, seen, response))
     console.print(Text(f"      {left}{right:>{WIDTH - len(left)}}", style="dim"))
     console.print(Text("      • runs   ━ median   ▒ 50%   ░ 90%\n", style="dim"))
+
+
+FAN_TAU = (0.05, 0.25, 0.5, 0.75, 0.95)
+SHADES = {" ": "", "░": "blue", "▒": "bright_blue", "━": "bold white", "•": "bold yellow"}
+
+
+def draw_fan(x: FloatArray, q: FloatArray, x_seen: FloatArray, y_seen: FloatArray, n_lines: int = 16) -> Text:
+    """Lines of text with the fan of q, one character column for each x.
+
+    Args:
+        x: Increasing, evenly spaced inputs, shape (n,).
+        q: Quantiles at the levels `FAN_TAU`, shape (n, 5).
+        x_seen: Inputs of observed points within the range of x, shape (m,).
+        y_seen: Their responses, shape (m,).
+        n_lines: Height of the picture.
+
+    Example:
+        >>> x, q = np.array([0.0, 1.0]), np.array([[0.0, 1.0, 2.0, 3.0, 4.0]] * 2)
+        >>> print(draw_fan(x, q, np.array([1.0]), np.array([4.0]), n_lines=5).plain)
+           4 ┤░•
+             │▒▒
+             │━━
+             │▒▒
+           0 ┤░░
+             └──
+    """
+    low, high = min(q.min(), y_seen.min()), max(q.max(), y_seen.max())
+    height = (high - low) or 1.0
+    lines = np.rint((high - q) / height * (n_lines - 1)).astype(int)  # 0 is the top line
+    cells = np.full((n_lines, len(x)), " ")
+    for column, (p05, p25, p50, p75, p95) in enumerate(lines):
+        cells[p95 : p05 + 1, column] = "░"
+        cells[p75 : p25 + 1, column] = "▒"
+        cells[p50, column] = "━"
+    column_seen = np.rint((x_seen - x[0]) / (x[-1] - x[0]) * (len(x) - 1)).astype(int)
+    line_seen = np.rint((high - y_seen) / height * (n_lines - 1)).astype(int)
+    cells[line_seen, column_seen] = "•"
+    picture = _paint(cells, low, high)
+    picture.append(f"     └{'─' * len(x)}", style="dim")
+    return picture
+
+
+def _paint(cells: np.ndarray[tuple[int, int], np.dtype[np.str_]], low: float, high: float) -> Text:
+    labels = {0: f"{high:4.0f} ┤", len(cells) - 1: f"{low:4.0f} ┤"}
+    picture = Text()
+    for number, line in enumerate(cells):
+        picture.append(labels.get(number, "     │"), style="dim")
+        for character in line:
+            picture.append(character, style=SHADES[character])
+        picture.append("\n")
+    return picture

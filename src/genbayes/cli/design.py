@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genbayes.cli.console import print_facts, print_json, print_next, print_table, shows_progress
+from genbayes.cli.console import check_paths, print_facts, print_json, print_next, print_table, shows_progress
 from genbayes.cli.options import AsJson, Seed, shell_word
-from genbayes.cli.paths import check_paths
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from genbayes.design import Campaign, Trial
-    from genbayes.design.learning import LearningCurve
+    from genbayes.campaign import Campaign, Trial
+    from genbayes.campaign.learning import LearningCurve
 
-__all__ = ["NameArgument", "UrlArgument", "app"]
 
 app = typer.Typer(
     help="Choose the next runs of a simulator, and lose none.",
@@ -73,8 +71,8 @@ def create(
 
     Example: genbayes design create sqlite:///rocket.db rocket --input mach=0.2:6 --input alpha=-5:30
     """
-    from genbayes.design import Campaign
-    from genbayes.design.spaces import parse_space, read_space
+    from genbayes.campaign import Campaign
+    from genbayes.cli.spaces import parse_space, read_space
 
     if bool(inputs) == (space is not None):
         raise InvalidInput("inputs must be given by --input or by --space, got " + ("both" if inputs else "neither"))
@@ -201,7 +199,8 @@ def status(
 
     Example: genbayes design status sqlite:///rocket.db rocket --report rocket.html
     """
-    from genbayes.reports.campaign import describe_status, tell_worth, write_campaign
+    from genbayes.report import write_campaign
+    from genbayes.report.campaign import describe_status, tell_worth
 
     check_paths([], {"--report": report})
     campaign = _open(url, name)
@@ -257,13 +256,13 @@ def export(
 
 
 def _open(url: str, name: str) -> Campaign:
-    from genbayes.design import Campaign
+    from genbayes.campaign import Campaign
 
     return Campaign.open(url, name)
 
 
 def _trial(number: int, lease: int | None) -> Trial | int:
-    from genbayes.design import Trial
+    from genbayes.campaign import Trial
 
     return number if lease is None else Trial(number, {}, lease)
 

@@ -7,13 +7,9 @@ from typing import Annotated
 
 import typer
 
-from genbayes.cli.console import print_json, print_next
-from genbayes.cli.inputs import take_inputs_and_target
+from genbayes.cli.console import check_paths, print_json, print_next, print_scores
 from genbayes.cli.options import AsJson, ModelFile, Target
-from genbayes.cli.paths import check_paths
-from genbayes.cli.scores import print_scores
-
-__all__ = ["evaluate"]
+from genbayes.data.columns import take_inputs_and_target
 
 
 def evaluate(
@@ -30,9 +26,9 @@ def evaluate(
     Example: genbayes evaluate model.gb held_out.csv --target y --report report.html
     """
     from genbayes import load
-    from genbayes.analysis import assess
     from genbayes.data import read_table
-    from genbayes.reports import write_assessment
+    from genbayes.diagnostics import assess
+    from genbayes.report import write_assessment
 
     check_paths([model, held_out], {"--report": report})
     surrogate = load(model)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genbayes.cli.console import interruptible, print_facts, print_json, print_news, print_next, shows_progress
+from genbayes.cli.console import (
+    check_paths,
+    interruptible,
+    print_facts,
+    print_json,
+    print_news,
+    print_next,
+    print_scores,
+    shows_progress,
+)
 from genbayes.cli.options import (
     AsJson,
     Categorical,
@@ -24,17 +33,14 @@ from genbayes.cli.options import (
     parse_weights,
     shell_word,
 )
-from genbayes.cli.paths import check_paths
-from genbayes.cli.scores import print_scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from genbayes import QuantileSurrogate
-    from genbayes.analysis import Assessment
     from genbayes.arrays import FloatArray
+    from genbayes.diagnostics import Assessment
 
-__all__ = ["fit"]
 
 HELD_OUT = 0.2  # share of the rows that a report is scored on
 
@@ -127,7 +133,7 @@ def _fit_trial(X: pd.DataFrame, y: FloatArray, settings: dict[str, Any], *, quie
 
 
 def _write_report(trial: _Trial, report: Path | None, runs: Path, target: str) -> Assessment:
-    from genbayes.reports import write_assessment
+    from genbayes.report import write_assessment
 
     assert report is not None
     return write_assessment(

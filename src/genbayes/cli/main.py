@@ -26,8 +26,6 @@ from genbayes.cli.predict import predict
 from genbayes.cli.worker import worker
 from genbayes.errors import GenBayesError
 
-__all__ = ["answer", "app", "run"]
-
 BAD_INPUT = 2
 INTERRUPTED = 130  # what shells report for a process stopped by Ctrl-C
 OUR_FAULT = 1

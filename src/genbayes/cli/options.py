@@ -13,24 +13,6 @@ import typer
 
 from genbayes.errors import InvalidInput
 
-__all__ = [
-    "AsJson",
-    "Categorical",
-    "Epochs",
-    "Inputs",
-    "ModelFile",
-    "ResponseBounds",
-    "RunsFile",
-    "Seed",
-    "Target",
-    "parse_bounds",
-    "parse_levels",
-    "parse_names",
-    "parse_replicates",
-    "parse_weights",
-    "shell_word",
-]
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts.")]
 Epochs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Passes over the rows.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that fit wrote.")]

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genbayes.cli.console import print_facts, print_json, print_table, print_warning
-from genbayes.cli.inputs import take_inputs
+from genbayes.cli.console import check_paths, print_facts, print_json, print_table, print_warning
 from genbayes.cli.options import AsJson, ModelFile, parse_levels
-from genbayes.cli.paths import check_paths
+from genbayes.data.columns import take_inputs
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from genbayes.arrays import FloatArray
     from genbayes.distribution import PredictiveDistribution
 
-__all__ = ["predict"]
 
 SHOWN_ROWS = 20  # of a table printed in a terminal
 

@@ -11,9 +11,7 @@ from genbayes.cli.design import NameArgument, UrlArgument
 from genbayes.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from genbayes.design import Status
-
-__all__ = ["tell_end", "worker"]
+    from genbayes.campaign import Status
 
 
 def worker(
@@ -46,8 +44,8 @@ def worker(
 
     Example: genbayes worker sqlite:///rocket.db rocket --timeout 600 -- ./simulate.sh {mach} {alpha}
     """
-    from genbayes.design import Campaign
-    from genbayes.design.worker import work
+    from genbayes.campaign import Campaign
+    from genbayes.campaign.worker import work
 
     tally = work(
         Campaign.open(url, name),

@@ -1,20 +1,35 @@
-"""Runs: read from files, checked, split, and the bundled example."""
+"""Runs: read from files, checked, split, scaled, and the bundled example."""
 
-from genbayes.data.columns import hold_out, select_inputs, split_target
-from genbayes.data.motorcycle import load_motorcycle
-from genbayes.data.space import Box, Choice, Integer, Linear, Log
-from genbayes.data.tables import check_table_path, read_table, write_table
+from genbayes.data.box import Box, Choice, Integer, Linear, Log
+from genbayes.data.columns import (
+    as_table,
+    check_fit_data,
+    check_predict_data,
+    hold_out,
+    learn_categories,
+    require_variation,
+    select_inputs,
+    split_target,
+)
+from genbayes.data.coverage import InputCoverage
+from genbayes.data.tables import check_table_path, load_motorcycle, read_table, write_table
 
 __all__ = [
     "Box",
     "Choice",
+    "InputCoverage",
     "Integer",
     "Linear",
     "Log",
+    "as_table",
+    "check_fit_data",
+    "check_predict_data",
     "check_table_path",
     "hold_out",
+    "learn_categories",
     "load_motorcycle",
     "read_table",
+    "require_variation",
     "select_inputs",
     "split_target",
     "write_table",

@@ -13,8 +13,6 @@ import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
 
-__all__ = ["Dataset"]
-
 
 @dataclass(frozen=True)
 class Dataset:

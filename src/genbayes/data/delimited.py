@@ -18,8 +18,6 @@ from genbayes.errors import InvalidInput, UnreadableFile
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["parse_delimited"]
-
 
 def parse_delimited(content: bytes, name: str, separator: str = ",") -> pd.DataFrame:
     r"""The table in a file's bytes; numbers stay numbers, `NA` and empty cells are missing, all else is text.

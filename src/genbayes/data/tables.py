@@ -10,6 +10,7 @@ import gzip
 import io
 import os
 import zlib
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,19 @@ from genbayes.writing import check_writable, write_atomically
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_table_path", "read_table", "write_table"]
+
+FILE_NAME = "mcycle.csv"
+
+
+def load_motorcycle() -> pd.DataFrame:
+    """The 133 rows of `mcycle`: `times` in milliseconds after impact, `accel` in g.
+
+    Example:
+        >>> load_motorcycle().shape
+        (133, 2)
+    """
+    return parse_delimited(files("genbayes.data").joinpath(FILE_NAME).read_bytes(), FILE_NAME)
+
 
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 ENDINGS = [*SEPARATORS, ".parquet"]

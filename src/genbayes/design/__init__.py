@@ -1,22 +1,10 @@
-"""Choosing the next runs of a simulator, and losing none.
+"""Choosing the next runs of a simulator: acquisition functions, proposers, batches; sees arrays and a Box.
 
-What needs a model is imported when first used: keeping the books of a campaign does not.
+What needs a model is imported when first used.
 """
 
 from typing import TYPE_CHECKING
 
-from genbayes.design.campaign import Campaign
-from genbayes.design.running import Tally
-from genbayes.design.trial import Settings, Status, Trial
-from genbayes.errors import (
-    BudgetSpent,
-    LeaseLost,
-    RepeatKept,
-    ResultUndelivered,
-    RunFailed,
-    SimulatorBroken,
-    StoreUnavailable,
-)
 from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -29,30 +17,24 @@ if TYPE_CHECKING:
         interval_width,
         predictive_variance,
     )
+    from genbayes.design.ensemble import Ensemble, NetworkEnsemble, RandomizedPriors
+    from genbayes.design.gp import DesignGP
     from genbayes.design.optimum import ExpectedImprovement, ThompsonSampling, UpperConfidenceBound
     from genbayes.design.proposers import ModelProposer, Proposer, RandomProposer
 
 __all__ = [
     "AvoidFailures",
     "BoundarySeeking",
-    "BudgetSpent",
-    "Campaign",
+    "DesignGP",
+    "Ensemble",
     "ExpectedImprovement",
     "IntervalWidth",
-    "LeaseLost",
     "ModelProposer",
+    "NetworkEnsemble",
     "Proposer",
     "RandomProposer",
-    "RepeatKept",
-    "ResultUndelivered",
-    "RunFailed",
-    "Settings",
-    "SimulatorBroken",
-    "Status",
-    "StoreUnavailable",
-    "Tally",
+    "RandomizedPriors",
     "ThompsonSampling",
-    "Trial",
     "UpperConfidenceBound",
     "VarianceReduction",
     "disagreement",
@@ -72,6 +54,8 @@ __getattr__, __dir__ = lazy_names(
             "interval_width",
             "predictive_variance",
         ],
+        "ensemble": ["Ensemble", "NetworkEnsemble", "RandomizedPriors"],
+        "gp": ["DesignGP"],
         "optimum": ["ExpectedImprovement", "ThompsonSampling", "UpperConfidenceBound"],
         "proposers": ["ModelProposer", "Proposer", "RandomProposer"],
     },

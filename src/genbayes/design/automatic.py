@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
-from genbayes.design.model import DesignModel
-from genbayes.design.process.model import DesignGP
+from genbayes.design.gp import DesignGP
+from genbayes.design.interface import DesignModel
 from genbayes.distribution import PredictiveDistribution
 from genbayes.metrics import is_clearly_better
 from genbayes.models.protocols import Of
-
-__all__ = ["AutoModel"]
 
 FEWEST_RUNS = 30  # for the ensemble: with fewer a fifth of them says nothing
 GOOD_ENOUGH = 0.05  # CRPS of the GP in standard deviations of y below which nothing else is tried: R^2 is 0.99 then
@@ -106,11 +104,11 @@ class AutoModel(DesignModel):
     def _is_ready(self) -> bool:
         """Whether torch is loaded; the call that loads it, which takes a second or two, does nothing else."""
         was_ready, self._has_torch = self._has_torch, True
-        import_module("genbayes.design.ensembles.priors")
+        import_module("genbayes.design.ensemble")
         return was_ready
 
     def _train_more(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> None:
-        from genbayes.design.ensembles.priors import RandomizedPriors  # torch loads only when it is wanted
+        from genbayes.design.ensemble import RandomizedPriors  # torch loads only when it is wanted
 
         if self.ensemble_ is None or len(y) >= GROWTH * self._n_begun:
             self._n_instalments, self._n_begun = 0, len(y)

@@ -12,9 +12,7 @@ import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.design.acquisition import Acquisition
-from genbayes.design.model import DesignModel
-
-__all__ = ["Search", "choose_batch"]
+from genbayes.design.interface import DesignModel
 
 Search = Callable[
     [Callable[[FloatArray], FloatArray]], FloatArray
@@ -44,7 +42,7 @@ def choose_batch(
 
     Example:
         >>> from genbayes.design.acquisition import disagreement
-        >>> from genbayes.design.process import DesignGP
+        >>> from genbayes.design.gp import DesignGP
         >>> X = np.array([[0.0], [0.1], [1.0]])
         >>> model = DesignGP().fit(X, np.array([0.0, 0.5, 1.0]), np.random.default_rng(0))
         >>> grid = np.linspace(0, 1, 101)[:, None]

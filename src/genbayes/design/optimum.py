@@ -13,12 +13,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from genbayes.arrays import FloatArray
-from genbayes.design.members import predict_members
+from genbayes.design.acquisition import predict_members
 from genbayes.distribution import Normal, PredictiveDistribution
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_nonnegative
-
-__all__ = ["ExpectedImprovement", "ThompsonSampling", "UpperConfidenceBound"]
 
 N_LEVELS = 400  # of the quantiles that stand for a law that is not normal
 FARTHEST = 38.0  # standard deviations beyond which the tail of a normal law is 0 in double precision
@@ -37,7 +35,7 @@ class ExpectedImprovement:
         maximise: Whether larger responses are better.
 
     Example:
-        >>> from genbayes.design.process import DesignGP
+        >>> from genbayes.design.gp import DesignGP
         >>> X = np.linspace(0, 1, 6)[:, None]
         >>> model = DesignGP().fit(X, (X[:, 0] - 0.7) ** 2, np.random.default_rng(0))
         >>> new = np.linspace(0, 1, 101)[:, None]
@@ -70,7 +68,7 @@ class UpperConfidenceBound:
         maximise: Whether larger responses are better.
 
     Example:
-        >>> from genbayes.design.process import DesignGP
+        >>> from genbayes.design.gp import DesignGP
         >>> X = np.linspace(0, 1, 6)[:, None]
         >>> model = DesignGP().fit(X, X[:, 0] ** 2, np.random.default_rng(0))
         >>> UpperConfidenceBound(kappa=0.0, maximise=True)(model, X[:2]).round(2) + 0.0
@@ -98,7 +96,7 @@ class ThompsonSampling:
         maximise: Whether larger responses are better.
 
     Example:
-        >>> from genbayes.design.process import DesignGP
+        >>> from genbayes.design.gp import DesignGP
         >>> X = np.linspace(0, 1, 6)[:, None]
         >>> model = DesignGP().fit(X, (X[:, 0] - 0.7) ** 2, np.random.default_rng(0))
         >>> ThompsonSampling(random_state=0)(model, X).round(2)  # runs without noise leave nothing to draw

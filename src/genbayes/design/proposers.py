@@ -15,7 +15,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
 
 from genbayes.arrays import FloatArray
-from genbayes.data.space import Box
+from genbayes.data import Box
+from genbayes.data.box import encode
 from genbayes.design.acquisition import (
     Acquisition,
     AvoidFailures,
@@ -26,15 +27,12 @@ from genbayes.design.acquisition import (
 )
 from genbayes.design.automatic import AutoModel
 from genbayes.design.batch import Search, choose_batch
-from genbayes.design.encoding import encode
-from genbayes.design.failing import Failures, learn_where_runs_fail
-from genbayes.design.model import DesignModel
-from genbayes.design.process.model import DesignGP
+from genbayes.design.gp import DesignGP
+from genbayes.design.interface import DesignModel
 from genbayes.errors import InvalidInput
+from genbayes.models.regimes.failure import Failures, learn_where_runs_fail
 from genbayes.optimise import maximise
 from genbayes.validation import check_choice, check_count
-
-__all__ = ["ModelProposer", "Proposer", "RandomProposer"]
 
 N_CANDIDATES = 500
 N_REFERENCE = 400  # inputs over which the variance is to be lowered
@@ -180,7 +178,7 @@ class ModelProposer(Proposer):
             return self.model
         name = check_choice(self.model, "model", MODELS)
         if name == "ensemble":
-            from genbayes.design.ensembles.priors import RandomizedPriors  # torch loads only when it is wanted
+            from genbayes.design.ensemble import RandomizedPriors  # torch loads only when it is wanted
 
             return RandomizedPriors()
         return DesignGP() if name == "gp" else AutoModel()

@@ -17,7 +17,7 @@ from genbayes import metrics
 from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.distribution import quadrature
 from genbayes.distribution.rounding import LARGEST, LARGEST_LEVEL, SMALLEST_LEVEL, largest_where
-from genbayes.distribution.search import row_of
+from genbayes.distribution.rowwise import row_of
 from genbayes.errors import InvalidInput
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_column, check_count, check_level, check_targets, check_tau
@@ -25,7 +25,6 @@ from genbayes.validation import check_column, check_count, check_level, check_ta
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PredictiveDistribution"]
 
 FARTHEST = LARGEST / 2  # an infinite threshold is read here, where differences do not overflow
 STEP = 1e-5  # of the difference quotient behind the derived density: cube root of the rounding error

@@ -15,8 +15,6 @@ from genbayes.distribution.rounding import chord
 from genbayes.errors import InvalidInput
 from genbayes.validation import check_column
 
-__all__ = ["Normal", "mean_absolute_normal", "monotone_ndtr", "monotone_ndtri"]
-
 
 class Normal(PredictiveDistribution):
     """Normal laws N(loc, scale^2), one per row; scale 0 is a point mass, as at a noise-free design point.

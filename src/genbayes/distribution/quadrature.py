@@ -13,8 +13,6 @@ import numpy as np
 from genbayes.arrays import FloatArray
 from genbayes.distribution.rounding import LARGEST_LEVEL, SMALLEST_LEVEL
 
-__all__ = ["PANEL_LEVELS", "crps", "crps_on_panels", "legendre", "mean", "variance"]
-
 N_NODES = 64
 PANEL_NODES = 6
 _TAIL = np.array([1e-15, 1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.06])

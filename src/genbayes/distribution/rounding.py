@@ -10,17 +10,6 @@ import numpy as np
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "LARGEST",
-    "LARGEST_LEVEL",
-    "SMALLEST_LEVEL",
-    "chord",
-    "from_ordinal",
-    "largest_where",
-    "secant",
-    "to_ordinal",
-]
-
 LARGEST = float(np.finfo(np.float64).max)
 LARGEST_LEVEL = 1 - 2.0**-53  # the float below 1
 SMALLEST_LEVEL = 2.0**-1022  # the smallest float with all its digits

@@ -4,13 +4,11 @@ Proper scores (smaller is better) come per row, summaries of a test set as one n
 """
 
 from genbayes.metrics.bands import count_band, share_band, share_p_value
-from genbayes.metrics.crps import crps, crps_normal
-from genbayes.metrics.energy import energy_score
-from genbayes.metrics.interval import coverage, interval_score, interval_width
+from genbayes.metrics.crps import crps, crps_normal, energy_score
 from genbayes.metrics.paired import is_clearly_better, mean_and_error, paired_difference
-from genbayes.metrics.pinball import pinball
 from genbayes.metrics.pit import count_bins, pit, pit_shares
 from genbayes.metrics.point import rmse, rmspe
+from genbayes.metrics.quantiles import coverage, interval_score, interval_width, pinball
 
 __all__ = [
     "count_band",

@@ -16,8 +16,6 @@ from genbayes.arrays import FloatArray, IntArray
 from genbayes.errors import InvalidInput
 from genbayes.validation import check_column, check_count, check_level, check_tau
 
-__all__ = ["count_band", "share_band", "share_p_value"]
-
 LARGEST_EXACT = 10_000  # by then gamma has nearly reached its limit, that of a Brownian bridge
 SETTLED = 0.93  # its limit over its value there, rounded down
 BISECTIONS = 24  # halvings of log gamma, to a millionth

@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["is_clearly_better", "mean_and_error", "paired_difference"]
-
 
 def mean_and_error(scores: ArrayLike, weight: ArrayLike | None = None) -> tuple[float, float]:
     """Weighted mean of scores and its standard error, sd / sqrt(sum of the weights): weight 2 counts as two rows.

@@ -7,8 +7,6 @@ from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
 from genbayes.validation import check_array, check_column, check_count, check_targets, check_tau
 
-__all__ = ["count_bins", "pit", "pit_shares"]
-
 FEWEST_BINS, MOST_BINS = 4, 20
 
 

@@ -7,8 +7,6 @@ from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
 from genbayes.validation import check_array, check_column, describe_rows
 
-__all__ = ["rmse", "rmspe"]
-
 
 def rmse(prediction: ArrayLike, y: ArrayLike) -> float:
     """Root mean squared error, sqrt(mean_i (prediction_i - y_i)^2); paper section 5.1.

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 from genbayes.models.registry import OURS
 
 if TYPE_CHECKING:
-    from genbayes.baselines import (
-        BoostedQuantiles,
-        DeepGP,
-        HeteroskedasticGP,
-        ModularJumpGP,
-        RegimeGP,
-        SparseGP,
-        StationaryGP,
-    )
-    from genbayes.surrogate import GPInformedSurrogate, QuantileSurrogate
+    from genbayes.models.gp.deep.estimator import DeepGP
+    from genbayes.models.gp.heteroskedastic import HeteroskedasticGP
+    from genbayes.models.gp.sparse import SparseGP
+    from genbayes.models.gp.stationary import StationaryGP
+    from genbayes.models.informed import GPInformedSurrogate
+    from genbayes.models.jumps import ModularJumpGP, RegimeGP
+    from genbayes.models.network.surrogate import QuantileSurrogate
+    from genbayes.models.trees.boosted import BoostedQuantiles
 
 __all__ = [
     "BoostedQuantiles",

@@ -15,21 +15,6 @@ from numpy.typing import ArrayLike
 from genbayes.arrays import FloatArray
 from genbayes.distribution import PredictiveDistribution
 
-__all__ = [
-    "ConditionsOnRuns",
-    "DrawsPaths",
-    "Fits",
-    "GivesMean",
-    "HasMembers",
-    "HasSummary",
-    "Of",
-    "Predicts",
-    "PredictsFailure",
-    "ReducesVariance",
-    "SplitsRegimes",
-    "gives_mean",
-]
-
 Of = Literal["run", "mean"]  # the distribution of a new run, or of what is known of E[y | x]
 
 

@@ -24,22 +24,6 @@ from genbayes.validation import suggest
 if TYPE_CHECKING:
     from genbayes.models.protocols import Fits
 
-__all__ = [
-    "Facts",
-    "New",
-    "RegisteredModel",
-    "adopt_models",
-    "find_model",
-    "load",
-    "register_model",
-    "register_part",
-    "registered_here",
-    "registered_models",
-    "restore_part",
-    "save_model",
-    "state_of",
-    "state_of_part",
-]
 
 ENTRY_POINTS = "genbayes.models"
 FEWEST_RUNS_FOR_TREES = 300  # a leaf holds ten or more, which leaves little to split of fewer
@@ -128,7 +112,7 @@ OURS = (
     RegisteredModel(
         name="gp",
         title="stationary GP",
-        home="genbayes.baselines.stationary:StationaryGP",
+        home="genbayes.models.gp.stationary:StationaryGP",
         disk_name="StationaryGP",
         assumes="a smooth function, the same everywhere, plus normal noise of constant size",
         suits="few runs, smooth response: the first thing to try",
@@ -137,7 +121,7 @@ OURS = (
     RegisteredModel(
         name="gp-smooth",
         title="stationary GP, smoothest kernel",
-        home="genbayes.baselines.stationary:StationaryGP",
+        home="genbayes.models.gp.stationary:StationaryGP",
         disk_name="StationaryGP",
         settings={"kernel": "squared-exponential"},
         assumes="a function with derivatives of every order, plus normal noise of constant size",
@@ -147,7 +131,7 @@ OURS = (
     RegisteredModel(
         name="sparse-gp",
         title="sparse GP",
-        home="genbayes.baselines.sparse:SparseGP",
+        home="genbayes.models.gp.sparse:SparseGP",
         disk_name="SparseGP",
         assumes="as the stationary GP, seen through some hundred points",
         suits="many runs, smooth response",
@@ -156,7 +140,7 @@ OURS = (
     RegisteredModel(
         name="regime-gp",
         title="GP of each regime",
-        home="genbayes.baselines.regime:RegimeGP",
+        home="genbayes.models.jumps:RegimeGP",
         disk_name="RegimeGP",
         assumes="regimes that y itself reveals, smooth within each, that say nothing about each other",
         suits="a response that jumps, with runs enough on each level",
@@ -165,7 +149,7 @@ OURS = (
     RegisteredModel(
         name="jump-gp",
         title="modular jump GP",
-        home="genbayes.baselines.jump:ModularJumpGP",
+        home="genbayes.models.jumps:ModularJumpGP",
         disk_name="ModularJumpGP",
         assumes="two regimes that y itself reveals, smooth within each",
         suits="a response that jumps between two levels",
@@ -174,7 +158,7 @@ OURS = (
     RegisteredModel(
         name="iqn-shallow",
         title="quantile network, shallow",
-        home="genbayes.surrogate.estimator:QuantileSurrogate",
+        home="genbayes.models.network.surrogate:QuantileSurrogate",
         disk_name="QuantileSurrogate",
         settings={"n_layers": 1},
         assumes="quantiles that vary smoothly with x; distributions of any shape",
@@ -184,7 +168,7 @@ OURS = (
     RegisteredModel(
         name="iqn-deep",
         title="quantile network, deep",
-        home="genbayes.surrogate.estimator:QuantileSurrogate",
+        home="genbayes.models.network.surrogate:QuantileSurrogate",
         disk_name="QuantileSurrogate",
         settings={"n_layers": 3},
         assumes="quantiles that may change abruptly with x; distributions of any shape",
@@ -194,7 +178,7 @@ OURS = (
     RegisteredModel(
         name="iqn-wavy",
         title="quantile network with Fourier features",
-        home="genbayes.surrogate.estimator:QuantileSurrogate",
+        home="genbayes.models.network.surrogate:QuantileSurrogate",
         disk_name="QuantileSurrogate",
         settings={"n_layers": 3, "n_fourier": 64, "dropout": 0.0},
         assumes="quantiles that may oscillate with x; distributions of any shape",
@@ -204,7 +188,7 @@ OURS = (
     RegisteredModel(
         name="het-gp",
         title="heteroskedastic GP",
-        home="genbayes.baselines.heteroskedastic:HeteroskedasticGP",
+        home="genbayes.models.gp.heteroskedastic:HeteroskedasticGP",
         disk_name="HeteroskedasticGP",
         assumes="as the stationary GP, the log noise another smooth function",
         suits="noise that depends on x, replicates",
@@ -214,7 +198,7 @@ OURS = (
     RegisteredModel(
         name="gp-iqn",
         title="GP-informed quantile network",
-        home="genbayes.surrogate.informed:GPInformedSurrogate",
+        home="genbayes.models.informed:GPInformedSurrogate",
         disk_name="GPInformedSurrogate",
         assumes="the mean of a stationary GP; residuals of any shape",
         suits="a smooth mean with noise that is not normal",
@@ -224,9 +208,9 @@ OURS = (
     RegisteredModel(
         name="iqn-boundary",
         title="quantile network with boundary features",
-        home="genbayes.surrogate.estimator:QuantileSurrogate",
+        home="genbayes.models.network.surrogate:QuantileSurrogate",
         disk_name="QuantileSurrogate",
-        settings={"features": New("genbayes.features.boundary:BoundaryFeatures"), "n_layers": 1},
+        settings={"features": New("genbayes.models.regimes.features:BoundaryFeatures"), "n_layers": 1},
         assumes="regimes that y itself reveals; distributions of any shape within each",
         suits="a response that jumps, noise that is not normal",
         worth_trying=lambda facts: facts.n_regimes > 1,
@@ -234,7 +218,7 @@ OURS = (
     RegisteredModel(
         name="boosted",
         title="gradient-boosted quantiles",
-        home="genbayes.baselines.boosted:BoostedQuantiles",
+        home="genbayes.models.trees.boosted:BoostedQuantiles",
         disk_name="BoostedQuantiles",
         assumes="quantiles constant in pieces",
         suits="many runs, thresholds, distributions of any shape",
@@ -243,7 +227,7 @@ OURS = (
     RegisteredModel(
         name="network",
         title="quantile network",
-        home="genbayes.surrogate.estimator:QuantileSurrogate",
+        home="genbayes.models.network.surrogate:QuantileSurrogate",
         disk_name="QuantileSurrogate",
         assumes="quantiles that a network of a size it chooses can follow; distributions of any shape",
         suits="the paper's method alone, without the choice among others",
@@ -251,7 +235,7 @@ OURS = (
     RegisteredModel(
         name="deep-gp",
         title="deep GP",
-        home="genbayes.baselines.deep:DeepGP",
+        home="genbayes.models.gp.deep.estimator:DeepGP",
         disk_name="DeepGP",
         assumes="a smooth function of smoothly bent inputs",
         suits="few runs, a response whose pace changes; choosing new runs",
@@ -259,7 +243,7 @@ OURS = (
     RegisteredModel(
         name="auto",
         title="automatic choice",
-        home="genbayes.selection.auto:AutoSurrogate",
+        home="genbayes.auto.surrogate:AutoSurrogate",
         disk_name="AutoSurrogate",
         assumes="what the models assume that it chooses by out-of-fold CRPS",
         suits="whenever you do not know which",
@@ -267,7 +251,7 @@ OURS = (
     RegisteredModel(
         name="conformal",
         title="conformal calibration of another model",
-        home="genbayes.calibration.conformal:ConformalSurrogate",
+        home="genbayes.conformal.surrogate:ConformalSurrogate",
         disk_name="ConformalSurrogate",
         assumes="runs and new runs that could be exchanged, whatever the model inside assumes",
         suits="intervals whose coverage is guaranteed",
@@ -275,8 +259,8 @@ OURS = (
 )
 # Parts of models that a file may name, by disk name.
 OUR_PARTS: dict[str, str | type] = {
-    "BoundaryFeatures": "genbayes.features.boundary:BoundaryFeatures",
-    "Identity": "genbayes.features.identity:Identity",
+    "BoundaryFeatures": "genbayes.models.regimes.features:BoundaryFeatures",
+    "Identity": "genbayes.models.regimes.features:Identity",
 }
 # Models of our second distribution, whose files may not name it: disk name -> package, and how to get that.
 HOW_TO_GET_RIVALS = "in a clone of genbayes: pip install -e benchmarks"

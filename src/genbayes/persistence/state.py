@@ -10,8 +10,6 @@ import numpy as np
 
 from genbayes.errors import UnreadableFile
 
-__all__ = ["State"]
-
 Array = np.ndarray[Any, np.dtype[Any]]
 
 

@@ -3,16 +3,11 @@
 Every function draws on the axis it is given, or on a new figure, and returns the axis.
 """
 
-from genbayes.plotting.calibration import plot_calibration
-from genbayes.plotting.decomposition import plot_decomposition
+from genbayes.plotting.calibration import plot_calibration, plot_decomposition, plot_pit, plot_reliability
 from genbayes.plotting.effects import plot_main_effect, plot_main_effects, plot_shares
 from genbayes.plotting.fan import plot_fan, plot_fan_by_category
-from genbayes.plotting.observed import plot_observed
-from genbayes.plotting.pit import plot_pit
-from genbayes.plotting.reliability import plot_reliability
-from genbayes.plotting.scores import plot_scores
-from genbayes.plotting.svg import to_svg
-from genbayes.plotting.training import plot_training
+from genbayes.plotting.scores import plot_observed, plot_scores, plot_training
+from genbayes.plotting.style import to_svg
 
 __all__ = [
     "plot_calibration",

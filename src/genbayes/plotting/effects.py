@@ -25,7 +25,6 @@ from genbayes.plotting.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["EffectCurve", "plot_main_effect", "plot_main_effects", "plot_shares"]
 
 PANEL_SIZE = (3.2, 2.5)  # inches
 N_COLUMNS = 3

@@ -10,21 +10,12 @@ from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
-from genbayes.plotting.style import (
-    BLUE,
-    INK,
-    axes_for,
-    label_axes,
-    place_legend,
-    set_category_ticks,
-    spans_decades,
-)
+from genbayes.plotting.style import BLUE, INK, axes_for, label_axes, place_legend, set_category_ticks, spans_decades
 from genbayes.validation import check_array, check_column, check_level
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Band", "plot_fan", "plot_fan_by_category"]
 
 Band = tuple[float, ArrayLike, ArrayLike]  # level, lower, upper
 

@@ -1,19 +1,6 @@
-"""Training: minimise a loss over mini-batches; knows no model."""
+"""Training: minimise a loss over mini-batches for all members at once; knows no model."""
 
-from genbayes.training.history import History
-from genbayes.training.loop import Report, minimise
-from genbayes.training.progress import show_progress
-from genbayes.training.settings import TrainingSettings
-from genbayes.training.stage import show_stage
+from genbayes.training.loop import History, TrainingSettings, minimise
 from genbayes.training.threads import ThreadChooser, single_thread
 
-__all__ = [
-    "History",
-    "Report",
-    "ThreadChooser",
-    "TrainingSettings",
-    "minimise",
-    "show_progress",
-    "show_stage",
-    "single_thread",
-]
+__all__ = ["History", "ThreadChooser", "TrainingSettings", "minimise", "single_thread"]

@@ -11,25 +11,115 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from genbayes.arrays import FloatArray
 from genbayes.deadline import require_time
 from genbayes.errors import TrainingDiverged
-from genbayes.training.flat import FlatWeights
-from genbayes.training.history import History
-from genbayes.training.rows import draw_batches
-from genbayes.training.settings import TrainingSettings
+from genbayes.progress import Report
+from genbayes.training.averaging import AveragedWeights, BestWeights, FlatWeights
 from genbayes.training.threads import ThreadChooser
-from genbayes.training.watch import AveragedWeights, BestWeights
 
-__all__ = ["Report", "minimise"]
+
+@dataclass(frozen=True)
+class History:
+    """The course of one training run, averaged over members.
+
+    Attributes:
+        epoch: Epochs at which the training loss was noted, shape (e,).
+        loss: Mean training loss since the previous note, shape (e,).
+        held_out_epoch: Epochs at which held-out rows were scored, shape (h,).
+        held_out_crps: CRPS there, on the standardised scale of y, shape (h,).
+        seconds: Wall time.
+        n_threads: Threads that a few timed steps found quickest.
+        is_unfinished: Whether held-out scores were still falling fast when the run ended; not kept in files.
+    """
+
+    epoch: FloatArray
+    loss: FloatArray
+    held_out_epoch: FloatArray
+    held_out_crps: FloatArray
+    seconds: float
+    n_threads: int
+    is_unfinished: bool = False
+
+
+def draw_batches(
+    learn: Sequence[Tensor], batch_size: int | None, generators: Sequence[torch.Generator], device: torch.device
+) -> Iterator[Tensor]:
+    """Row numbers of one mini-batch after another, shape (K, b), without end.
+
+    A member sees each of its rows once per epoch; a short last batch is filled from the next epoch. Without a batch
+    size, or with one as large as the rows, every batch is all of them, in order.
+
+    Args:
+        learn: Row numbers that each member learns from, of equal length.
+        batch_size: Rows of a mini-batch.
+        generators: One per member, for its order.
+        device: Where the row numbers are needed.
+
+    Example:
+        >>> next(draw_batches([torch.arange(3)], None, [torch.Generator()], torch.device("cpu")))
+        tensor([[0, 1, 2]])
+    """
+    everything = torch.stack(list(learn))
+    if batch_size is None or batch_size >= everything.shape[1]:
+        everything = everything.to(device)
+        while True:
+            yield everything
+    waiting = torch.empty(len(learn), 0, dtype=torch.int64)
+    while True:
+        if waiting.shape[1] < batch_size:
+            orders = [rows[torch.randperm(len(rows), generator=g)] for rows, g in zip(learn, generators, strict=True)]
+            waiting = torch.cat([waiting, torch.stack(orders)], dim=1)
+        yield waiting[:, :batch_size].to(device)
+        waiting = waiting[:, batch_size:]
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """One training run.
+
+    Attributes:
+        n_epochs: Passes over the rows, at most.
+        batch_size: Rows of a mini-batch; None for the full batch.
+        learning_rate: Peak rate of Adam.
+        weight_decay: Decoupled decay of AdamW; 0 is plain Adam.
+        warmup: Share of the steps over which the rate rises linearly; it falls along a cosine to zero.
+        averaging: Decay of the running mean of the weights that is scored and kept; 0 keeps the last weights.
+        steps_between_checks: How often rows kept aside are scored.
+        patience: Checks without improvement after which a member is done; the run stops when all are. None to run
+            to the end.
+        n_rounds: How many times the run, each time twice as long, may be repeated from where it stands, for members
+            whose held-out score is still falling when it ends; 1 for once.
+    """
+
+    n_epochs: int
+    batch_size: int | None = None
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    warmup: float = 0.0
+    averaging: float = 0.0
+    steps_between_checks: int = 50
+    patience: int | None = None
+    n_rounds: int = 1
+
+    @property
+    def most_epochs(self) -> int:
+        """Epochs of all rounds together.
+
+        Example:
+            >>> TrainingSettings(n_epochs=40, n_rounds=3).most_epochs
+            280
+        """
+        return self.n_epochs * ((1 << self.n_rounds) - 1)
+
 
 N_NOTES = 200  # points of the training curve
-
-Report = Callable[[int, int, float], None]
 
 
 def rate_at(step: int, n_steps: int, settings: TrainingSettings) -> float:

@@ -14,8 +14,6 @@ from types import TracebackType
 
 import torch
 
-__all__ = ["ThreadChooser", "single_thread"]
-
 N_TRIALS = 3  # steps timed for each choice; the best of them counts, so one hiccup decides nothing
 SECONDS_BETWEEN = 3.0  # after this long the load of the machine may have changed: ask again
 ADVANTAGE = 0.9  # all threads must take at most this share of the time of one

@@ -7,8 +7,8 @@ import pytest
 
 from genbayes import InvalidInput, load
 from genbayes.errors import UnreadableFile
+from genbayes.models.base import ScaledRuns
 from genbayes.persistence import State, read_state, write_state
-from genbayes.tabular import ScaledRuns
 from genbayes_bench.rivals import NaturalGradientBoosting
 from genbayes_bench.rivals.ngboost import _spread, _Trial
 

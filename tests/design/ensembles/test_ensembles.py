@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from genbayes.design import RandomizedPriors
 from genbayes.design.acquisition import disagreement
-from genbayes.design.ensembles import RandomizedPriors
-from genbayes.design.ensembles.base import keep_aside
+from genbayes.design.ensemble import keep_aside
 from genbayes_bench.rivals import SNGP, Anchored, Bootstrap, LastLayerLaplace
 
 SHORT = {"n_steps": 60, "n_steps_more": 10}

@@ -1,9 +1,8 @@
 import numpy as np
 
-from genbayes.design.process.localscale import LocalScale
-from genbayes.gp.exact import Kriging
-from genbayes.gp.profile import GPParameters
-from genbayes.gp.replicates import Replicates
+from genbayes.design.gp import LocalScale
+from genbayes.models.gp.exact import Kriging
+from genbayes.models.gp.likelihood import GPParameters, Replicates
 
 GRID = np.linspace(-2, 2, 41)[:, None]
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from genbayes.arrays import FloatArray
-from genbayes.design.process import DesignGP
-from genbayes.gp.exact import Kriging
+from genbayes.design import DesignGP
 from genbayes.metrics import crps_normal
+from genbayes.models.gp.exact import Kriging
 
 
 def wave(X: FloatArray) -> FloatArray:

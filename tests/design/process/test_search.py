@@ -1,7 +1,7 @@
 import numpy as np
 
-from genbayes.design.process.search import parameters_of, search_again, search_all
-from genbayes.gp.replicates import Replicates
+from genbayes.design.gp import parameters_of, search_again, search_all
+from genbayes.models.gp.likelihood import Replicates
 
 BOTH = ("squared-exponential", "matern52")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from genbayes.arrays import BoolArray, FloatArray
-from genbayes.data.motorcycle import load_motorcycle
+from genbayes.data.tables import load_motorcycle
 from genbayes_bench.problems.design import Sequential, start_table
 from genbayes_bench.problems.jumps import FLOWERS
 from genbayes_bench.problems.problem import MAIN, SLOW, Problem, Protocol, Split

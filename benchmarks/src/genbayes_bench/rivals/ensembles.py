@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genbayes.design.ensembles.base import N_STEPS, N_STEPS_MORE, NetworkEnsemble
-from genbayes.network.fitting import Penalty
+from genbayes.design.ensemble import N_STEPS, N_STEPS_MORE, NetworkEnsemble
+from genbayes.models.network.fit import Penalty
 from genbayes.validation import check_nonnegative
 
 

@@ -20,15 +20,14 @@ import sklearn
 from scipy.sparse import csr_array
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
-from genbayes.baselines.base import Baseline, Of
-from genbayes.baselines.engine import load_engine
-from genbayes.baselines.trees import TreeArrays, trees_from_sklearn
 from genbayes.distribution import QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.models.base import Baseline, Of, ScaledRuns
+from genbayes.models.trees.arrays import TreeArrays, trees_from_sklearn
+from genbayes.models.trees.boosted import load_engine
 from genbayes.persistence import State
+from genbayes.progress import show_progress
 from genbayes.seeding import RandomState
-from genbayes.tabular import ScaledRuns
-from genbayes.training import show_progress
 from genbayes.validation import check_count, check_nonnegative
 
 ROWS_AT_ONCE = 500

@@ -22,12 +22,12 @@ from scipy.linalg import cho_solve, solve_triangular
 from torch import Tensor, nn
 
 from genbayes.arrays import FloatArray
-from genbayes.design.ensembles.base import GROWTH, N_STEPS, N_STEPS_MORE, SPREAD, NetworkEnsemble
-from genbayes.design.model import DesignModel
+from genbayes.design.ensemble import GROWTH, N_STEPS, N_STEPS_MORE, SPREAD, NetworkEnsemble
+from genbayes.design.interface import DesignModel
 from genbayes.distribution import Normal
 from genbayes.metrics import crps_normal
+from genbayes.models.network.iqn import cosine_embedding
 from genbayes.models.protocols import Of
-from genbayes.network.embedding import cosine_embedding
 from genbayes.seeding import torch_generator
 from genbayes.training import TrainingSettings, minimise
 from genbayes.training.threads import single_thread

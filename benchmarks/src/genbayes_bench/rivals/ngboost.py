@@ -18,17 +18,15 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.baselines.base import Baseline, Of
-from genbayes.baselines.engine import load_engine
-from genbayes.baselines.stopping import PATIENCE, best_length, held_out_folds
-from genbayes.baselines.trees import TreeArrays, trees_from_sklearn
 from genbayes.distribution import Normal
 from genbayes.errors import UnreadableFile
 from genbayes.metrics import crps_normal
+from genbayes.models.base import Baseline, Of, ScaledRuns
+from genbayes.models.trees.arrays import TreeArrays, trees_from_sklearn
+from genbayes.models.trees.boosted import PATIENCE, best_length, held_out_folds, load_engine
 from genbayes.persistence import State
+from genbayes.progress import show_progress
 from genbayes.seeding import RandomState
-from genbayes.tabular import ScaledRuns
-from genbayes.training import show_progress
 from genbayes.validation import check_count, check_nonnegative
 
 SMALLEST_SD = 1e-3  # in standard deviations of y; boosted trees do not come nearer to any smooth function

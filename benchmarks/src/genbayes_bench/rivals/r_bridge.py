@@ -24,12 +24,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.baselines.base import Of
+from genbayes.data.columns import MIN_ROWS, require_variation
 from genbayes.distribution import Normal
 from genbayes.errors import GenBayesError, InvalidInput
-from genbayes.gp.deep import KERNELS, Kernel
+from genbayes.models.base import Of
+from genbayes.models.gp.deep import KERNELS, Kernel
 from genbayes.seeding import RandomState, as_generator
-from genbayes.tabular.door import MIN_ROWS, require_variation
 from genbayes.validation import check_array, check_choice, check_count, check_nonnegative, check_targets
 
 # A user's start-up files may print, load packages or set seeds. Environment files are read: they name R's libraries.

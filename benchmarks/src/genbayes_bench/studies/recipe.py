@@ -38,11 +38,11 @@ VARIANTS: dict[str, dict[str, object]] = {
     "one member": {"n_members": 1},
     "quantile-dominant weights": {"weights": "quantile-dominant"},
     "inert inputs not dimmed": {
-        "patched": "genbayes.surrogate.fast.dim_inert_inputs",
+        "patched": "genbayes.models.network.trials.dim_inert_inputs",
         "by": lambda r: torch.ones(len(r)),
     },
-    "spread not learnt": {"patched": "genbayes.surrogate.fast.choose_spread", "by": lambda *_: 1.0},
-    "no stopping, no averaging": {"patched": "genbayes.surrogate.fast.PATIENCE", "by": None},
+    "spread not learnt": {"patched": "genbayes.models.network.trials.choose_spread", "by": lambda *_: 1.0},
+    "no stopping, no averaging": {"patched": "genbayes.models.network.trials.PATIENCE", "by": None},
 }
 
 
@@ -54,7 +54,7 @@ def fit(settings: dict[str, object], split: Split, seed: int) -> QuantileSurroga
         return model.fit(split.X_train, split.y_train)
     with patch(str(place), replacement):
         if str(place).endswith("PATIENCE"):
-            with patch("genbayes.surrogate.fast.AVERAGING", 0.0):
+            with patch("genbayes.models.network.trials.AVERAGING", 0.0):
                 return model.fit(split.X_train, split.y_train)
         return model.fit(split.X_train, split.y_train)
 

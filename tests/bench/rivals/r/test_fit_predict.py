@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from genbayes.baselines.stationary import StationaryGP
 from genbayes.data import load_motorcycle
 from genbayes.metrics import crps_normal
+from genbayes.models.gp.stationary import StationaryGP
 from genbayes_bench.rivals.r_bridge import (
     RDeepGP,
     RFailed,

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from genbayes import BoundaryFeatures, QuantileSurrogate
 from genbayes.arrays import FloatArray
-from genbayes.features.mixture import fit_gaussians
+from genbayes.models.regimes.mixture import fit_gaussians
 from genbayes_bench.problems import Split, draw_phantom, draw_star
 from genbayes_bench.studies.ablations.ablation import Ablation, Size, score_law
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from genbayes import QuantileSurrogate
-from genbayes.features import measure_bimodality
+from genbayes.models.regimes import measure_bimodality
 from genbayes_bench.problems import Split, draw_bgp, draw_friedman, draw_phantom, draw_star, split_motorcycle
 from genbayes_bench.studies.ablations.ablation import Ablation, Size, score_law
 

@@ -15,10 +15,9 @@ from torch import Tensor
 
 from genbayes.arrays import FloatArray
 from genbayes.distribution import QuantileFunction
-from genbayes.network import QUANTILE_DOMINANT, LossWeights
-from genbayes.network.embedding import cosine_embedding
-from genbayes.network.iqn import IQN, NetworkShape
-from genbayes.network.loss import three_term_loss
+from genbayes.models.network import QUANTILE_DOMINANT, LossWeights
+from genbayes.models.network.iqn import IQN, NetworkShape, cosine_embedding
+from genbayes.models.network.loss import three_term_loss
 from genbayes.seeding import torch_generator
 
 __all__ = ["LEVELS", "ExpertsIQN"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from genbayes import AutoSurrogate, QuantileSurrogate
-from genbayes.baselines import StationaryGP
+from genbayes.models import StationaryGP
 from genbayes_bench.problems import draw_friedman
 from genbayes_bench.studies.speed.result import timed
 

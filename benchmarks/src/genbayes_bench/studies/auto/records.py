@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from genbayes import AutoSurrogate, BoundaryFeatures, QuantileSurrogate, baselines
+from genbayes import AutoSurrogate, BoundaryFeatures, QuantileSurrogate
+from genbayes import models as baselines
 from genbayes.metrics import coverage, crps_normal, rmse, rmspe
 from genbayes_bench.problems import Split
 from genbayes_bench.studies.auto.problems import Problem

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from genbayes.baselines import DeepGP, HeteroskedasticGP, ModularJumpGP, StationaryGP
 from genbayes.metrics import coverage, rmse
+from genbayes.models import DeepGP, HeteroskedasticGP, ModularJumpGP, StationaryGP
 from genbayes_bench.problems import Split, draw_friedman, draw_phantom, draw_star
 from genbayes_bench.studies.baselines.data import motorcycle_splits, read_bgp, read_deepgp, reference_scores
 from genbayes_bench.studies.speed.result import Result, timed

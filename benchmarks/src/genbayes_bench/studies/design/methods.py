@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.baselines import DeepGP
+from genbayes.design import RandomizedPriors
 from genbayes.design.acquisition import disagreement
-from genbayes.design.ensembles import RandomizedPriors
 from genbayes.design.proposers import ModelProposer
+from genbayes.models import DeepGP
 from genbayes_bench.rivals import SNGP, Anchored, Bootstrap, LastLayerLaplace
 from genbayes_bench.studies.design.problems import DesignProblem, Game
 

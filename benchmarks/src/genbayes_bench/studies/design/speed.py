@@ -15,7 +15,7 @@ from rich.console import Console
 from genbayes import Box
 from genbayes.arrays import FloatArray
 from genbayes.design import ModelProposer
-from genbayes.design.ensembles.priors import RandomizedPriors
+from genbayes.design.ensemble import RandomizedPriors
 from genbayes.errors import UnwritableFile
 from genbayes.writing import check_writable, write_atomically
 from genbayes_bench.studies.speed.result import Result, timed

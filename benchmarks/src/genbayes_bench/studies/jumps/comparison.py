@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from genbayes import BoundaryFeatures, QuantileSurrogate
-from genbayes.baselines import ModularJumpGP
 from genbayes.data.dataset import Dataset
 from genbayes.metrics import coverage
+from genbayes.models import ModularJumpGP
 from genbayes_bench.problems import Split, draw_bgp
 from genbayes_bench.studies.jumps.accuracy import told
 from genbayes_bench.studies.jumps.data import Problems

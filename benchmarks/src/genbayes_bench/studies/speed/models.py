@@ -23,7 +23,7 @@ SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 LIMIT = 60.0
 GRACE = 30.0  # for start-up, prediction and drawing the data
 MODELS = {
-    "QuantileSurrogate": "genbayes.surrogate",
+    "QuantileSurrogate": "genbayes.models.network",
     "StationaryGP": "genbayes.baselines",
     "HeteroskedasticGP": "genbayes.baselines",
     "ModularJumpGP": "genbayes.baselines",

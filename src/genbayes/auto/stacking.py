@@ -1,0 +1,290 @@
+"""Weights for several candidates' laws, fitted to rows that none of them had seen.
+
+Two ways to join laws with weights w >= 0 that sum to 1. Averaging quantiles, Q(tau) = sum_k w_k Q_k(tau), shifts
+sharp laws to a compromise; pooling distributions, F = sum_k w_k F_k, keeps both answers where candidates disagree.
+The mean CRPS is convex in w for both: for the pool it is the quadratic w'a - w'B w / 2 with a_k = E|Y_k - y| and
+B_kl = E|Y_k - Y_l| (Gneiting & Raftery 2007, section 4.2), for the average a mean of pinball losses, paper section 3.3.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import minimize
+
+from genbayes.arrays import FloatArray, IntArray
+
+N_LEVELS = 50  # the score of 50 quantiles is within 0.1% of that of the whole law
+LEVELS: FloatArray = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
+NO_SAY = 0.05  # a weight below this is not worth a second model
+WORTH_IT = 0.002  # share of a score that a less simple candidate, or way to join, must save
+HELPS = 0.001  # share of the score that a further candidate must save to be worth cross-validating
+TWINS = 0.03  # mean distance of two candidates' quantiles, as a share of the CRPS, below which they are the same
+CAUTION = 4.0  # standard errors that a candidate must be apart from the others to be given all or nothing
+ROWS_AT_ONCE = 2_000
+
+Kind = Literal["single", "average", "pool"]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """How candidates are joined.
+
+    Attributes:
+        kind: "single", or "average" of quantiles, or "pool" of distributions.
+        weights: One for each candidate, summing to 1, shape (K,).
+        scores: CRPS at every row, with weights (or the winner) found on the other folds, shape (n,).
+    """
+
+    kind: Kind
+    weights: FloatArray
+    scores: FloatArray
+
+
+def crps_of_table(q: FloatArray, y: FloatArray) -> FloatArray:
+    """CRPS of quantiles at `LEVELS`: twice the mean pinball loss, (n, m) and (n,) -> (n,).
+
+    Example:
+        >>> crps_of_table(np.zeros((1, N_LEVELS)), np.array([2.0]))
+        array([2.])
+    """
+    e = y[:, None] - q
+    return np.asarray(2 * np.maximum(LEVELS * e, (LEVELS - 1) * e).mean(axis=1))
+
+
+def mean_and_error(scores: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """Weighted mean and its standard error, sd / sqrt(sum of the weights): a row of weight 2 counts as two rows.
+
+    Args:
+        scores: One for each row, shape (n,).
+        weight: Positive weights, shape (n,).
+
+    Example:
+        >>> mean_and_error(np.array([1.0, 3.0]), np.ones(2))
+        (2.0, 0.7071067811865476)
+    """
+    share = weight / weight.sum()
+    mean = float(share @ scores)
+    return mean, float(np.sqrt(share @ (scores - mean) ** 2 / weight.sum()))
+
+
+def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray) -> Stack:
+    """Several candidates joined, unless the best one alone is better on rows that neither choice has seen.
+
+    Joining is the safer choice where luck decides who is best, so the best one alone has to be ahead by a standard
+    error of the paired difference; where weights leave one candidate only, it is that one.
+
+    Args:
+        Q: Out-of-fold quantiles of each candidate at `LEVELS`, shape (K, n, m).
+        y: Responses, shape (n,).
+        weight: Positive weights of the rows, shape (n,).
+        fold: Fold of each row, shape (n,).
+
+    Returns:
+        The stack; its scores are honest also where weights were fitted.
+
+    Example:
+        >>> y = np.random.default_rng(0).standard_normal(300)
+        >>> low, high = (np.tile(LEVELS - 0.5 + shift, (300, 1)) for shift in (-1.0, 1.0))
+        >>> choose_stack(np.stack([low, high]), y, np.ones(300), np.arange(300) % 5).weights.round(1)
+        array([0.5, 0.5])
+    """
+    alone = _stack("single", _Single(Q, y), weight, fold)
+    if len(Q) == 1:
+        return alone
+    average, pool = _stack("average", _Average(Q, y), weight, fold), _stack("pool", _Pool(Q, y), weight, fold)
+    better = float(pool.scores @ weight) < (1 - WORTH_IT) * float(average.scores @ weight)
+    joined = pool if better else average
+    gain, error = mean_and_error(joined.scores - alone.scores, weight)
+    return alone if gain > error or (joined.weights > 0).sum() == 1 else joined
+
+
+def _stack(kind: Kind, way: _Way, weight: FloatArray, fold: IntArray) -> Stack:
+    """One way to join, with the scores of rows that its weights have not seen."""
+    return Stack(kind, way.fit(weight), _scores_across(way, weight, fold))
+
+
+def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> list[int]:
+    """The best candidate, those that help it most when quantiles are averaged, and those that may be better by luck.
+
+    The second best alone is often the best one's twin and brings nothing; a weaker one of another kind may. Places that
+    are left go to candidates within two standard errors of the best, by paired differences.
+
+    Args:
+        Q: Quantiles of each candidate at `LEVELS`, shape (K, n, m).
+        y: Responses, shape (n,).
+        weight: Positive weights of the rows, shape (n,).
+        size: Most candidates.
+
+    Returns:
+        Their numbers, in the order in which they were found.
+
+    Example:
+        >>> y = np.random.default_rng(0).standard_normal(300)
+        >>> tables = [np.tile(LEVELS - 0.5 + shift, (300, 1)) for shift in (-0.5, -0.51, 0.6)]
+        >>> find_team(np.stack(tables), y, np.ones(300), 2)
+        [0, 2]
+    """
+    single = np.array([crps_of_table(q, y) @ weight for q in Q])
+    team = [_first_best(single)]
+    reached = float(single[team[0]])
+    while len(team) < min(size, len(Q)):
+        others = [k for k in range(len(Q)) if k not in team]
+        score = np.array([_joint_score(Q[[*team, k]], y, weight) for k in others])
+        if score.min() > (1 - HELPS) * reached:
+            break
+        team.append(others[_first_best(score)])
+        reached = float(score.min())
+    scores = [crps_of_table(q, y) for q in Q]
+    for k in np.argsort(single).tolist():
+        is_rival = k not in team and is_within_luck(scores[k] - scores[team[0]], weight)
+        if is_rival and len(team) < size and not any(_are_twins(Q[k], Q[j], reached / weight.sum()) for j in team):
+            team.append(k)
+    return team
+
+
+def _are_twins(q: FloatArray, r: FloatArray, score: float) -> bool:
+    """Whether two tables of quantiles, (n, m), are so alike that joining them changes nothing."""
+    return float(np.abs(q - r).mean()) < TWINS * score
+
+
+def is_within_luck(behind: FloatArray, weight: FloatArray) -> bool:
+    """Whether a mean paired difference is below two of its standard errors.
+
+    Example:
+        >>> is_within_luck(np.array([1.0, -1.0, 0.5]), np.ones(3)), is_within_luck(np.array([1.0, 1.1]), np.ones(2))
+        (True, False)
+    """
+    mean, error = mean_and_error(behind, weight)
+    return mean <= 2 * error
+
+
+def _joint_score(Q: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+    """Sum of the weighted scores of the best average of some candidates."""
+    way = _Average(Q, y)
+    return float(way.scores(way.fit(weight)) @ weight)
+
+
+def _first_best(scores: FloatArray) -> int:
+    """The first candidate that is as good as the best: those before it are simpler or quicker."""
+    return int(np.argmax(scores <= scores.min() * (1 + WORTH_IT)))
+
+
+def _scores_across(way: _Way, weight: FloatArray, fold: IntArray) -> FloatArray:
+    """Score of each row under weights fitted to the rows of other folds; of one fold only, to its other half."""
+    part = fold if len(np.unique(fold)) > 1 else np.arange(len(fold)) % 2
+    scores = np.empty(len(fold))
+    for each in np.unique(part):
+        held_out = part == each
+        scores[held_out] = way.scores(way.fit(np.where(held_out, 0.0, weight)))[held_out]
+    return scores
+
+
+class _Way(ABC):
+    """A way to use candidates: row scores for given weights, and the weights that suit some rows best."""
+
+    def __init__(self, Q: FloatArray, y: FloatArray) -> None:
+        self.single = np.stack([crps_of_table(q, y) for q in Q])
+
+    @abstractmethod
+    def scores(self, w: FloatArray) -> FloatArray:
+        """CRPS at every row, shape (n,)."""
+
+    @abstractmethod
+    def fit(self, weight: FloatArray) -> FloatArray:
+        """Weights of the candidates for rows with these weights, shape (K,)."""
+
+
+class _Single(_Way):
+    """The best candidate alone."""
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        return np.asarray(w @ self.single)
+
+    def fit(self, weight: FloatArray) -> FloatArray:
+        return np.asarray(np.eye(len(self.single))[_first_best(self.single @ weight)])
+
+
+class _Joined(_Way):
+    """Several candidates, with a score that is convex in their weights."""
+
+    @abstractmethod
+    def gradient(self, w: FloatArray, share: FloatArray) -> FloatArray:
+        """Gradient in w of the mean score with row shares, shape (K,)."""
+
+    def fit(self, weight: FloatArray) -> FloatArray:
+        """Weights within the simplex of least mean score plus a pull to equal ones, S |w - 1/K|^2 / 2.
+
+        S is four standard errors of the candidates' differences: what luck may explain moves a weight little, a
+        candidate that is clearly behind loses its weight, and with many rows the pull vanishes.
+        """
+        share, K = weight / weight.sum(), len(self.single)
+        pull = CAUTION * self._luck(weight)
+        w = _minimise_on_simplex(
+            lambda w: float(share @ self.scores(w)) + 0.5 * pull * float(np.sum((w - 1 / K) ** 2)),
+            lambda w: self.gradient(w, share) + pull * (w - 1 / K),
+            K,
+        )
+        w = np.where(w < NO_SAY, 0.0, w)
+        return np.asarray(w / w.sum())
+
+    def _luck(self, weight: FloatArray) -> float:
+        """Mean standard error of the differences between the candidates' mean score and that of each."""
+        apart = self.single - self.single.mean(axis=0)
+        return float(np.mean([mean_and_error(each, weight)[1] for each in apart]))
+
+
+class _Average(_Joined):
+    def __init__(self, Q: FloatArray, y: FloatArray) -> None:
+        super().__init__(Q, y)
+        self.Q, self.y = Q, y
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        return crps_of_table(np.tensordot(w, self.Q, axes=1), self.y)
+
+    def gradient(self, w: FloatArray, share: FloatArray) -> FloatArray:
+        q = np.tensordot(w, self.Q, axes=1)
+        slope = 2 * ((self.y[:, None] < q) - LEVELS) / N_LEVELS * share[:, None]  # of the pinball loss in q
+        return np.asarray(np.einsum("knm,nm->k", self.Q, slope))
+
+
+class _Pool(_Joined):
+    def __init__(self, Q: FloatArray, y: FloatArray) -> None:
+        super().__init__(Q, y)
+        self.a = np.abs(Q - y[:, None]).mean(axis=2)  # (K, n)
+        self.B = np.stack([[_mean_distance(q, r) for r in Q] for q in Q])  # (K, K, n)
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        return np.asarray(w @ self.a - 0.5 * np.einsum("k,l,kln->n", w, w, self.B))
+
+    def gradient(self, w: FloatArray, share: FloatArray) -> FloatArray:
+        return np.asarray(self.a @ share - self.B @ share @ w)
+
+
+def _mean_distance(q: FloatArray, r: FloatArray) -> FloatArray:
+    """E|Y - Y'| of two tables of equally likely values, (n, m) -> (n,)."""
+    parts = [slice(start, start + ROWS_AT_ONCE) for start in range(0, len(q), ROWS_AT_ONCE)]
+    return np.concatenate([np.abs(q[rows, :, None] - r[rows, None, :]).mean(axis=(1, 2)) for rows in parts])
+
+
+def _minimise_on_simplex(
+    value: Callable[[FloatArray], float], gradient: Callable[[FloatArray], FloatArray], n: int
+) -> FloatArray:
+    """Minimise a convex function of weights >= 0 that sum to 1, from equal ones and from each corner's side."""
+    unit = max(value(np.full(n, 1 / n)), float(np.finfo(np.float64).tiny))  # so that tolerances have no unit
+    sums_to_one = {"type": "eq", "fun": lambda w: w.sum() - 1, "jac": lambda w: np.ones(n)}
+    found = minimize(
+        lambda w: value(w) / unit,
+        np.full(n, 1 / n),
+        jac=lambda w: gradient(w) / unit,
+        bounds=[(0.0, 1.0)] * n,
+        constraints=[sums_to_one],
+        method="SLSQP",
+        options={"maxiter": 100, "ftol": 1e-7},
+    )
+    w = np.clip(found.x, 0.0, None)
+    return np.asarray(w / w.sum())

@@ -1,0 +1,493 @@
+"""Campaign: proposes runs, hands them out, takes results, and survives every crash, because the database is its state.
+
+Ask and tell, paper section 4.3. Who proposes is a `Proposer`; what may happen to a trial is in `ledger`; how trials are
+run is in `running` and `worker`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+from uuid import uuid4
+
+import numpy as np
+
+from genbayes.campaign.trial import (
+    DAY,
+    FIRST_COLUMNS,
+    LAST_COLUMNS,
+    MAX_ATTEMPTS,
+    LeaseTerms,
+    Outcome,
+    Record,
+    Settings,
+    Status,
+    Trial,
+    to_frame,
+)
+from genbayes.data import Box
+from genbayes.data.box import Point
+from genbayes.errors import BudgetSpent, InvalidInput, MissingExtra, RepeatKept, RunFailed
+from genbayes.seeding import RandomState, as_generator
+from genbayes.validation import check_choice, check_count, check_nonnegative, check_response
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genbayes.campaign.learning import LearningCurve
+    from genbayes.campaign.running import Tally
+    from genbayes.campaign.store import Store
+    from genbayes.design import Proposer
+    from genbayes.models.network import QuantileSurrogate
+    from genbayes.models.protocols import Fits
+
+
+def default_worker() -> str:
+    """Host and process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def store_class() -> type[Store]:
+    """Where campaigns are kept, or what must be installed first."""
+    try:
+        from genbayes.campaign.store import Store
+    except ModuleNotFoundError as error:
+        if error.name != "sqlalchemy":
+            raise
+        raise MissingExtra(
+            "sqlalchemy must be installed for campaigns, got none; pip install 'genbayes[design]'"
+        ) from error
+    return Store
+
+
+def check_space(space: Box) -> Box:
+    """The space, if none of its inputs is called like a column of a campaign's frame."""
+    taken = set(space.names) & {*FIRST_COLUMNS, *LAST_COLUMNS}
+    if taken:
+        raise InvalidInput(f"inputs must not be called like columns of a campaign, got {sorted(taken)[0]!r}; rename it")
+    return space
+
+
+def check_same_space(given: Box, kept: Box, name: str) -> None:
+    """Refuse a space that is not the one a campaign was created with; the order of the inputs does not matter."""
+    for which in dict.fromkeys([*given.names, *kept.names]):
+        ours, theirs = given.inputs.get(which), kept.inputs.get(which)
+        if ours != theirs:
+            raise InvalidInput(
+                f"space must be the one that campaign {name!r} was created with, got {ours!r} for {which!r}, "
+                f"which is {theirs!r} there; create another campaign for another space"
+            )
+
+
+def draw_seed(random_state: RandomState) -> int:
+    """The seed that a campaign keeps: an integer as it is, one drawn from anything else."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(as_generator(random_state).integers(2**31))
+
+
+def draw_initial(space: Box, settings: Settings) -> list[Point]:
+    """The inputs of the initial design, spread as the settings say."""
+    spread = {"latin": space.latin_hypercube, "sobol": space.sobol}[settings.initial]
+    return list(space.from_unit(spread(settings.n_initial, as_generator(settings.seed))))
+
+
+Model = TypeVar("Model", bound="Fits")
+
+# Proposers by name, imported when one is first asked: some stand on torch.
+PROPOSERS = {
+    "random": "genbayes.design.proposers:RandomProposer",
+    "model": "genbayes.design.proposers:ModelProposer",
+}
+DEFAULT_PROPOSER = "model"
+
+RUNS_PER_INPUT = 10  # of the initial design: the rule of Loeppky, Sacks and Welch (2009)
+N_TRIES = 3  # to propose while others add trials; then what was proposed stands
+PATIENCE = 60.0  # seconds to wait for a database that is locked or out of reach
+
+
+class Campaign:
+    """A series of runs of a simulator, kept in a database; made by `create` or `open`.
+
+    Any number of processes and machines may hold the same campaign at once.
+
+    Attributes:
+        name: What it is called.
+        space: Its inputs.
+        settings: What it was created with.
+    """
+
+    def __init__(self, store: Store, proposer: Proposer | None = None) -> None:
+        self._store = store
+        self._proposer = proposer
+        self.name, self.space, self.settings = store.name, store.space, store.settings
+
+    @classmethod
+    def create(
+        cls,
+        url: str,
+        name: str,
+        space: Box | Mapping[str, Any],
+        *,
+        n_initial: int | None = None,
+        initial: str = "latin",
+        lease_seconds: float = DAY,
+        budget: int | None = None,
+        max_attempts: int | None = MAX_ATTEMPTS,
+        proposer: str | Proposer = DEFAULT_PROPOSER,
+        random_state: RandomState = None,
+        patience: float = PATIENCE,
+    ) -> Campaign:
+        """Begin a campaign with an initial design.
+
+        Args:
+            url: Where it is kept: `sqlite:///rocket.db`, or `postgresql://user@host/database` for many machines.
+            name: What to call it; one database holds many.
+            space: The inputs.
+            n_initial: Trials of the initial design; None for ten an input.
+            initial: How they are spread: "latin" hypercube or "sobol" sequence.
+            lease_seconds: How long a trial is the asker's before it is offered to others.
+            budget: Trials in all, the initial ones included; None for no end.
+            max_attempts: Leases of one trial that may lapse before it is given up as failed; None for any number.
+            proposer: Who proposes the trials after the initial ones: a name, or an object of yours.
+            random_state: Seed of the initial design and of what is proposed.
+            patience: Seconds to wait for a database that is locked or out of reach.
+
+        Returns:
+            The campaign.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     campaign = Campaign.create(f"sqlite:///{folder}/a.db", "a", {"x": (0, 1)}, random_state=0)
+            ...     trial = campaign.ask()
+            ...     campaign.tell(trial, y=trial.x["x"] ** 2)
+            ...     campaign.status().n_done, campaign.status().n_open
+            'counted'
+            (1, 9)
+        """
+        space = check_space(space if isinstance(space, Box) else Box(space))
+        n = RUNS_PER_INPUT * space.d if n_initial is None else check_count(n_initial, "n_initial", 0)
+        settings = Settings(
+            seed=draw_seed(random_state),
+            n_initial=n,
+            initial=check_choice(initial, "initial", ["latin", "sobol"]),
+            proposer=check_choice(proposer, "proposer", PROPOSERS) if isinstance(proposer, str) else "custom",
+            lease_seconds=check_nonnegative(lease_seconds, "lease_seconds", strictly=True),
+            budget=None if budget is None else check_count(budget, "budget"),
+            max_attempts=None if max_attempts is None else check_count(max_attempts, "max_attempts"),
+        )
+        store = store_class().create(url, name, space, settings, draw_initial(space, settings), patience)
+        return cls(store, None if isinstance(proposer, str) else proposer)
+
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        name: str,
+        space: Box | Mapping[str, Any] | None = None,
+        *,
+        proposer: Proposer | None = None,
+        patience: float = PATIENCE,
+    ) -> Campaign:
+        """Go on with a campaign that is there, after a crash or from another machine.
+
+        Args:
+            url: Where it is kept.
+            name: What it is called.
+            space: The inputs you expect it to have; None to take those it has.
+            proposer: Who proposes; None for whom it was created with.
+            patience: Seconds to wait for a database that is locked or out of reach.
+
+        Returns:
+            The campaign.
+        """
+        store = store_class().open(url, name, patience)
+        if space is not None:
+            check_same_space(space if isinstance(space, Box) else Box(space), store.space, name)
+        return cls(store, proposer)
+
+    @overload
+    def ask(self, n: None = None, *, worker: str | None = None, lease_seconds: float | None = None) -> Trial: ...
+    @overload
+    def ask(self, n: int, *, worker: str | None = None, lease_seconds: float | None = None) -> list[Trial]: ...
+    def ask(
+        self, n: int | None = None, *, worker: str | None = None, lease_seconds: float | None = None
+    ) -> Trial | list[Trial]:
+        """The next trial to run, or the next n; nobody else is given it while the lease lasts.
+
+        Args:
+            n: How many; None for one, not in a list.
+            worker: Who asks; None for host and process.
+            lease_seconds: How long it is yours; None for the campaign's.
+
+        Returns:
+            The trial, or up to n of them where the budget ends.
+
+        Raises:
+            BudgetSpent: Every trial of the budget has been handed out.
+        """
+        trials = self.take(1 if n is None else check_count(n, "n"), worker=worker, lease_seconds=lease_seconds)
+        if not trials:
+            status = self.status()
+            raise BudgetSpent(
+                f"budget must leave runs to ask for, got {status.budget}, all handed out; {status.n_out} are still out"
+            )
+        return trials[0] if n is None else trials
+
+    def take(
+        self,
+        n: int,
+        *,
+        worker: str | None = None,
+        lease_seconds: float | None = None,
+        budget: int | None = None,
+    ) -> list[Trial]:
+        """Up to n trials, fewer or none where the budget ends; what `ask`, `run` and workers stand on.
+
+        Args:
+            n: How many.
+            worker: Who asks; None for host and process.
+            lease_seconds: How long they are the asker's; None for the campaign's.
+            budget: Trials in all; None for the campaign's.
+
+        Returns:
+            The trials.
+        """
+        seconds = self.settings.lease_seconds if lease_seconds is None else lease_seconds
+        terms = LeaseTerms(
+            seconds=check_nonnegative(seconds, "lease_seconds", strictly=True),
+            worker=worker or default_worker(),
+            budget=self.settings.budget if budget is None else budget,
+        )
+        trials = self._lease(n, terms)
+        for tries_left in reversed(range(N_TRIES)):
+            records = self._store.records() if len(trials) < n else []
+            n_more = n - len(trials) if terms.budget is None else min(n - len(trials), terms.budget - len(records))
+            if n_more <= 0:
+                break
+            # One stream a trial, so that a resumed campaign proposes what it would have; those who collide part ways.
+            is_first = tries_left == N_TRIES - 1
+            rng = np.random.default_rng([self.settings.seed, len(records)] if is_first else None)
+            points = self._propose(records, n_more, rng)
+            added = self._lease_new(points, len(records) if tries_left else None, terms)
+            trials += self._lease(n - len(trials), terms) if added is None else added
+        return trials
+
+    def _lease(self, n: int, terms: LeaseTerms) -> list[Trial]:
+        """Up to n trials of those that are there."""
+        request = uuid4().hex  # one for all attempts: a transaction that is repeated is known by it
+        return self._store.write(lambda ledger: ledger.ask(n, terms, request))
+
+    def _lease_new(self, points: list[Point], expected: int | None, terms: LeaseTerms) -> list[Trial] | None:
+        """New trials at `points`; None, and nothing done, where others have added trials to those `expected`."""
+        request = uuid4().hex
+        return self._store.write(lambda ledger: ledger.add_and_ask(points, expected, terms, request))
+
+    def _propose(self, records: Sequence[Record], n: int, rng: np.random.Generator) -> list[Point]:
+        """The inputs of the next n trials, given all trials so far; runs that failed have y NaN."""
+        ended = sorted(
+            (r for r in records if r.state in ("done", "failed")), key=lambda r: (r.finished_at or 0.0, r.number)
+        )
+        X_done = self.space.to_unit(record.x for record in ended)
+        y_done = np.array([np.nan if record.y is None else record.y for record in ended], dtype=np.float64)
+        X_running = self.space.to_unit(record.x for record in records if record.state in ("open", "running"))
+        proposed = self.proposer.propose(self.space, X_done, y_done, X_running, n, rng)
+        U = np.asarray(proposed, dtype=np.float64)
+        if U.shape != (n, self.space.d) or not np.isfinite(U).all():
+            shape = (n, self.space.d)
+            raise InvalidInput(f"proposer must return finite points of shape {shape}, got {U.tolist()!r:.60}")
+        return list(self.space.from_unit(np.clip(U, 0.0, 1.0)))
+
+    @property
+    def proposer(self) -> Proposer:
+        """Who proposes the trials after the initial ones; made when first needed."""
+        if self._proposer is None:
+            if self.settings.proposer == "custom":
+                raise InvalidInput(
+                    f"proposer must be given to open {self.name!r}, which was created with one of yours, got none"
+                )
+            module, _, name = PROPOSERS[check_choice(self.settings.proposer, "proposer", PROPOSERS)].partition(":")
+            self._proposer = getattr(import_module(module), name)()
+        assert self._proposer is not None
+        return self._proposer
+
+    def add(self, points: Iterable[Mapping[str, Any]] | pd.DataFrame) -> list[int]:
+        """Add trials at inputs of your own, to be handed out before any that are proposed; repeats are welcome.
+
+        Args:
+            points: The inputs, by name; a frame has a row for each.
+
+        Returns:
+            The numbers of the trials.
+        """
+        rows: list[Any] = points.to_dict("records") if hasattr(points, "to_dict") else list(points)
+        taken, request = [self.space.take(row) for row in rows], uuid4().hex
+        return self._store.write(lambda ledger: ledger.add(taken, "added", request))
+
+    def tell(self, trial: Trial | int, y: object) -> Outcome:
+        """Record what a run gave; when this returns, it is in the database.
+
+        The first result of a trial counts, whatever became of its lease. Another is kept as a repeat, with a warning.
+        The same again changes nothing. What is no finite number fails the trial, with a warning.
+
+        Args:
+            trial: The trial, or its number.
+            y: The response.
+
+        Returns:
+            "counted", "repeat", "again" or "failed".
+        """
+        number, lease = _number_and_lease(trial)
+        try:
+            value = check_response(y)
+        except InvalidInput as error:
+            self.fail(trial, str(error))
+            warnings.warn(f"{error}; trial {number} was recorded as failed", RunFailed, stacklevel=2)
+            return "failed"
+        worker = default_worker()
+        outcome = self._store.write(lambda ledger: ledger.tell(number, lease, value, worker))
+        if outcome == "repeat":
+            warnings.warn(
+                f"trial {number} had a result already; {value!r} was kept as a repeat and is not counted",
+                RepeatKept,
+                stacklevel=2,
+            )
+        return outcome
+
+    def fail(self, trial: Trial | int, reason: str) -> Outcome:
+        """Record that a run gave nothing.
+
+        Args:
+            trial: The trial, or its number.
+            reason: Why, for those who read the status.
+
+        Returns:
+            "failed"; "again" where it had failed; "late" where it is done or another's by now, and nothing changes.
+        """
+        number, lease = _number_and_lease(trial)
+        return self._store.write(lambda ledger: ledger.fail(number, lease, str(reason)))
+
+    def renew(self, trial: Trial) -> None:
+        """Begin the lease of a long run anew.
+
+        Raises:
+            LeaseLost: It is another's by now, or finished; a result may still be told.
+        """
+        self._store.write(lambda ledger: ledger.renew(trial.number, trial.lease, trial.lease_seconds))
+
+    def release(self, trial: Trial) -> bool:
+        """Hand a trial back, to be offered at once; False where it was not yours any more."""
+        return self._store.write(lambda ledger: ledger.release(trial.number, trial.lease))
+
+    def run(
+        self,
+        simulator: Callable[[Point], object],
+        budget: int | None = None,
+        *,
+        seconds: float | None = None,
+        executor: Executor | None = None,
+        n_at_once: int | None = None,
+        n_failures_in_row: int = 20,
+    ) -> Tally:
+        """Ask, simulate, tell, until the budget is spent; a simulator that raises fails its trial.
+
+        Args:
+            simulator: A function of the inputs, a dictionary, that returns the response.
+            budget: Trials in all, those before this call included; None for the campaign's.
+            seconds: Time after which no further run is begun; None for no limit.
+            executor: Runs the simulator elsewhere: processes, threads, Dask, MPI; None for here.
+            n_at_once: Runs under way at once; None for as many as the executor has workers.
+            n_failures_in_row: Failures one after another that stop it.
+
+        Returns:
+            How many runs ended how.
+
+        Example:
+            >>> import tempfile
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     campaign = Campaign.create(f"sqlite:///{folder}/a.db", "a", {"x": (0, 1)}, random_state=0)
+            ...     campaign.run(lambda x: x["x"] ** 2, budget=12).n_done
+            12
+        """
+        from genbayes.campaign.running import run_trials
+
+        if budget is None and seconds is None and self.settings.budget is None:
+            raise InvalidInput("budget must be given in runs or seconds where the campaign has none, got neither")
+        return run_trials(
+            self,
+            simulator,
+            budget=None if budget is None else check_count(budget, "budget"),
+            seconds=None if seconds is None else check_nonnegative(seconds, "seconds"),
+            executor=executor,
+            n_at_once=n_at_once,
+            n_failures_in_row=check_count(n_failures_in_row, "n_failures_in_row"),
+        )
+
+    @overload
+    def surrogate(self, model: None = None) -> QuantileSurrogate: ...
+    @overload
+    def surrogate(self, model: Model) -> Model: ...
+    def surrogate(self, model: Model | None = None) -> Model | QuantileSurrogate:
+        """A surrogate fitted to every result that counts.
+
+        Args:
+            model: The model to fit, unfitted; None for a `QuantileSurrogate`.
+
+        Returns:
+            The fitted model; its inputs are the columns of `space`.
+        """
+        done = [record for record in self._store.records() if record.state == "done"]
+        if not done:
+            raise InvalidInput("campaign must have results to fit a surrogate to, got none; run some trials first")
+        X, y = self.space.to_frame(record.x for record in done), np.array([record.y for record in done])
+        if model is not None:
+            model.fit(X, y)
+            return model
+        from genbayes.models.network import QuantileSurrogate
+
+        return QuantileSurrogate(categorical=self.space.categorical or None, random_state=self.settings.seed).fit(X, y)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a trial: number, state (open, running, done, failed), inputs, y, worker, times, reason of failure."""
+        return to_frame(self._store.records(), self.space)
+
+    def records(self) -> list[Record]:
+        """Every trial as the database has it, by number."""
+        return self._store.records()
+
+    def learning_curve(self, model: Fits | None = None, *, verbose: bool = False) -> LearningCurve:
+        """What the runs have bought: CRPS of unseen runs against their number.
+
+        Args:
+            model: The model that is cross-validated, unfitted; None for a `StationaryGP`, which is quick.
+            verbose: Whether to show what is being done.
+
+        Returns:
+            The curve, empty where there are too few runs.
+        """
+        from genbayes.campaign.learning import learn_from_records
+
+        return learn_from_records(self.records(), self.space, self.settings.seed, model, verbose=verbose)
+
+    def status(self) -> Status:
+        """Where the campaign stands."""
+        return self._store.status()
+
+    @property
+    def url(self) -> str:
+        """Where it is kept, without a password."""
+        return self._store.database.shown_url
+
+    def __repr__(self) -> str:
+        return f"Campaign({self.name!r} in {self.url!r})"
+
+
+def _number_and_lease(trial: Trial | int) -> tuple[int, int | None]:
+    """A bare number comes without a lease."""
+    return (trial.number, trial.lease) if isinstance(trial, Trial) else (check_count(trial, "trial"), None)

@@ -1,0 +1,231 @@
+"""SQLite or PostgreSQL with patience: transactions wait for their turn and are repeated when the line breaks.
+
+Every transaction has a connection of its own, so that nothing is shared across forks and threads and nothing goes
+stale. What a transaction does must be safe to repeat: when the line breaks during a commit, nobody knows whether it
+happened. The words of a failure are left to `refusals`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+
+from genbayes.errors import GenBayesError, InvalidInput, MissingExtra, StoreUnavailable, UnreadableFile, UnwritableFile
+from genbayes.validation import suggest
+
+BACKENDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+EXAMPLES = "sqlite:///rocket.db or postgresql://user@host/database"
+IN_MEMORY = ("", ":memory:")
+
+# Classes of SQLSTATE that pass: 08 connection, 40 serialisation and deadlock, 53 resources, 55 lock not to be had,
+# 57 operator intervention (shutdown, restart). Without a code the line broke before the server could say anything.
+PASSING_STATES = ("08", "40", "53", "55", "57")
+
+
+def parse_url(url: str) -> URL:
+    """The address of a database, if it is one that campaigns can live in.
+
+    Example:
+        >>> parse_url("postgresql://me@host/runs").drivername
+        'postgresql+psycopg'
+    """
+    rule = f"url must name a database such as {EXAMPLES}"
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, AttributeError, ValueError) as error:
+        raise InvalidInput(f"{rule}, got {url!r}") from error
+    backend = parsed.get_backend_name()
+    if backend not in BACKENDS:
+        raise InvalidInput(f"{rule}, got the kind {backend!r}{suggest(backend, BACKENDS)}")
+    if backend == "sqlite" and (parsed.database or "") in IN_MEMORY:
+        raise InvalidInput(f"url must name a file, got {url!r}; try sqlite:///rocket.db")
+    return parsed.set(drivername=BACKENDS[backend])
+
+
+def show_url(url: URL) -> str:
+    """An address as it may be printed and was typed: without a password, without the driver.
+
+    Example:
+        >>> show_url(parse_url("postgresql://me:secret@host/runs"))
+        'postgresql://me:***@host/runs'
+    """
+    return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the same transaction may succeed a moment later."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    sentence = str(cause)
+    if type(cause).__module__.startswith("sqlite3"):
+        return "locked" in sentence or "busy" in sentence
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return True
+    state = getattr(cause, "sqlstate", None)
+    if state is None:
+        return type(cause).__name__ in ("OperationalError", "InterfaceError", "ConnectionTimeout")
+    return str(state).startswith(PASSING_STATES)
+
+
+def explain(error: Exception, url: URL) -> GenBayesError:
+    """The error that a user should see, with what to do."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    said = " ".join(str(cause).split()).rstrip(".")
+    place = repr(show_url(url))
+    if url.get_backend_name() != "sqlite":
+        return StoreUnavailable(f"database must be within reach, got no answer from {place} ({said})")
+    if "locked" in said or "busy" in said:
+        return StoreUnavailable(
+            f"database must be free to write to, got {place}, which another process keeps locked; "
+            "end that process or wait, then try again"
+        )
+    if "readonly" in said:
+        return UnwritableFile(f"database must be writable, got {place}; check the permissions of file and folder")
+    if "unable to open" in said:
+        return UnwritableFile(f"database must lie in an existing folder that you may write to, got {place}")
+    if "not a database" in said or "malformed" in said:
+        return UnreadableFile(f"database must be a whole SQLite file, got a damaged or foreign one in {place}")
+    return StoreUnavailable(f"database must be usable, got {place} ({said})")
+
+
+T = TypeVar("T")
+
+PATIENCE = 60.0  # seconds to wait for a database that is locked or out of reach
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two tries; doubled each time
+CONNECT_SECONDS = 10  # libpq's own time limit
+READ_ONLY = "genbayes_read_only"
+
+# Both count seconds since 1970. clock_timestamp, not now(): the latter stands still while a transaction waits.
+NOW = {
+    "sqlite": text("SELECT (julianday('now') - 2440587.5) * 86400.0"),
+    "postgresql": text("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS double precision)"),
+}
+
+
+class Database:
+    """A database that campaigns live in.
+
+    Args:
+        url: `sqlite:///file.db`, or `postgresql://user@host/name`.
+        patience: Seconds to wait for it when it is locked or out of reach.
+    """
+
+    def __init__(self, url: str, patience: float = PATIENCE) -> None:
+        self.url: URL = parse_url(url)
+        self.patience = patience
+        self.engine = _make_engine(self.url, patience)
+
+    @property
+    def shown_url(self) -> str:
+        """The URL as it may be printed: without a password."""
+        return show_url(self.url)
+
+    @property
+    def file(self) -> Path | None:
+        """The file of an SQLite database; None for PostgreSQL, and for SQLite's own `file:` addresses."""
+        named = self.url.database or ""
+        return Path(named) if self.engine.dialect.name == "sqlite" and not named.startswith("file:") else None
+
+    def now(self, connection: Connection) -> float:
+        """The database's time, in seconds since 1970: one clock for all workers, whatever theirs say."""
+        return float(connection.execute(NOW[self.engine.dialect.name]).scalar_one())
+
+    def read(self, work: Callable[[Connection], T], *, once: bool = False) -> T:
+        """What `work` finds in a transaction that does not write.
+
+        Args:
+            work: What to look up.
+            once: Whether to give up when the line breaks: on first contact the address may be wrong.
+
+        Returns:
+            What `work` returned.
+        """
+        return self._repeat(partial(self._once, work, read_only=True), 0.0 if once else self.patience)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """What `work` returns after its transaction is committed; repeated when the line breaks.
+
+        Args:
+            work: What to do within the transaction; safe to repeat.
+
+        Returns:
+            What `work` returned.
+
+        Raises:
+            StoreUnavailable: The database was locked or out of reach for too long.
+        """
+        return self._repeat(partial(self._once, work, read_only=False), self.patience)
+
+    def use_wal(self) -> None:
+        """Let readers and a writer of an SQLite file work at once; the file remembers it."""
+        if self.file is None:
+            return
+        connection = self._repeat(self.engine.raw_connection, 0.0)
+        try:
+            self._repeat(lambda: connection.cursor().execute("PRAGMA journal_mode=WAL").fetchall(), 0.0)
+        finally:
+            connection.close()
+
+    def _once(self, work: Callable[[Connection], T], *, read_only: bool) -> T:
+        with self.engine.connect().execution_options(**{READ_ONLY: read_only}) as connection, connection.begin():
+            return work(connection)
+
+    def _repeat(self, attempt: Callable[[], T], patience: float) -> T:
+        started, pause = time.monotonic(), FIRST_PAUSE
+        while True:
+            try:
+                return attempt()
+            except Exception as error:
+                if not isinstance(error, (DBAPIError, self.engine.dialect.loaded_dbapi.Error)):
+                    raise
+                if not is_passing(error) or time.monotonic() + pause - started > patience:
+                    raise explain(error, self.url) from error
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def _make_engine(url: URL, patience: float) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": patience})
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    else:
+        limits = {"connect_timeout": CONNECT_SECONDS, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
+        try:
+            engine = create_engine(url, poolclass=NullPool, connect_args=limits)
+        except ImportError as error:
+            raise MissingExtra(
+                "psycopg must be installed for PostgreSQL, got none; pip install 'genbayes[postgres]'"
+            ) from error
+        event.listen(engine, "connect", lambda connection, _: _set_up_postgres(connection, patience))
+    return engine
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
+    connection.isolation_level = None  # sqlite3 begins no transactions of its own; see _begin_sqlite
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA synchronous=FULL")  # what is committed survives a loss of power, too
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A writer takes its place at once: one that has begun by reading may find no way to go on.
+    read_only = connection.get_execution_options().get(READ_ONLY, False)
+    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+
+def _set_up_postgres(connection: DBAPIConnection, patience: float) -> None:
+    milliseconds = max(1, round(1000 * patience))
+    cursor = connection.cursor()
+    cursor.execute(f"SET lock_timeout = {milliseconds}")
+    # A worker that was stopped or cut off within a transaction must not keep the others waiting for ever.
+    cursor.execute("SET idle_in_transaction_session_timeout = 60000")
+    cursor.close()
+    connection.commit()

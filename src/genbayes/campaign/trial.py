@@ -1,0 +1,184 @@
+"""What travels between a campaign and those who run it: a trial to run, settings, a summary of where things stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from genbayes.data import Box
+from genbayes.data.box import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+State = Literal["open", "running", "done", "failed"]
+Outcome = Literal["counted", "repeat", "again", "failed", "late"]
+
+DAY = 86_400.0
+MAX_ATTEMPTS = 5  # lapsed leases of one trial: a few may be bad luck, five are the run itself
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run to be made, handed out with a lease.
+
+    Attributes:
+        number: Which trial of the campaign, from 1.
+        x: The inputs, by name.
+        lease: The fencing token: each ask has its own, a later one a larger.
+        lease_seconds: For how long the trial is the asker's; `renew` begins anew.
+        worker: Who asked.
+    """
+
+    number: int
+    x: Mapping[str, Value]
+    lease: int
+    lease_seconds: float = DAY
+    worker: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON.
+
+        Example:
+            >>> Trial(1, {"mach": 2.0}, lease=7).to_dict()
+            {'number': 1, 'x': {'mach': 2.0}, 'lease': 7, 'lease_seconds': 86400.0, 'worker': ''}
+        """
+        return {**asdict(self), "x": dict(self.x)}
+
+
+@dataclass(frozen=True)
+class LeaseTerms:
+    """On what terms trials are handed out.
+
+    Attributes:
+        seconds: How long a lease lasts.
+        worker: Who asks.
+        budget: Trials that may be handed out in all; None for no end.
+    """
+
+    seconds: float
+    worker: str
+    budget: int | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a campaign was created with, kept in its database.
+
+    Attributes:
+        seed: Seed of everything random.
+        n_initial: Trials of the initial design.
+        initial: How they are spread: "latin" or "sobol".
+        proposer: Who proposes the trials after these.
+        lease_seconds: How long a trial is the asker's unless another time is asked for.
+        budget: Trials in all; None for no end.
+        max_attempts: Leases of one trial that may lapse before it is given up as failed; None for any number.
+    """
+
+    seed: int
+    n_initial: int = 0
+    initial: str = "latin"
+    proposer: str = "random"
+    lease_seconds: float = DAY  # suits a job that nobody watches; workers ask for less and renew
+    budget: int | None = None
+    max_attempts: int | None = None  # what campaigns of before this setting began with; `create` sets a limit
+
+
+@dataclass(frozen=True)
+class Record:
+    """A trial as the database has it; times are seconds since 1970 by the database's clock.
+
+    Attributes:
+        number: Which trial.
+        state: "open" (never asked for, handed back, or its lease lapsed), "running", "done" or "failed".
+        x: The inputs.
+        y: The response that counts, of a trial that is done.
+        reason: Why a failed trial failed.
+        source: Where the inputs come from: "initial", "proposed" or "added".
+        worker: Who asked last, or whose result counts.
+        n_leases: How often it was handed out.
+        has_lapsed: Whether it waits to be offered again because its lease ran out.
+        created_at, started_at, finished_at: When; None for what has not happened.
+    """
+
+    number: int
+    state: State
+    x: Mapping[str, Value]
+    y: float | None
+    reason: str | None
+    source: str
+    worker: str | None
+    n_leases: int
+    has_lapsed: bool
+    created_at: float
+    started_at: float | None
+    finished_at: float | None
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a campaign stands.
+
+    Attributes:
+        name: The campaign.
+        n_done, n_running, n_failed, n_open: Trials by state; open ones wait for somebody to ask.
+        n_lapsed: Those of the open ones whose lease ran out.
+        n_out: Trials that were handed out and have not ended, whether their lease holds or not.
+        n_lapses: Leases that ran out so far, whatever became of their trials.
+        n_repeats: Results that came second for their trial: kept, not counted.
+        budget: Trials in all; None for no end.
+        failures: The last failed trials, number and reason.
+        workers: Trials that each worker holds now.
+    """
+
+    name: str
+    n_done: int
+    n_running: int
+    n_failed: int
+    n_open: int
+    n_lapsed: int
+    n_out: int
+    n_lapses: int
+    n_repeats: int
+    budget: int | None
+    failures: tuple[tuple[int, str], ...] = ()
+    workers: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def n_trials(self) -> int:
+        """Trials there are, in any state."""
+        return self.n_done + self.n_running + self.n_failed + self.n_open
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "n_trials": self.n_trials}
+
+
+# The inputs stand between them, so none may have one of these names.
+FIRST_COLUMNS = ("number", "state")
+LAST_COLUMNS = ("y", "worker", "source", "n_leases", "created", "started", "finished", "reason")
+
+
+def to_frame(records: Sequence[Record], space: Box) -> pd.DataFrame:
+    """A table of trials: number, state, inputs, response, who ran it and when.
+
+    Args:
+        records: The trials.
+        space: The inputs.
+
+    Returns:
+        One row a trial; times are in UTC.
+    """
+    import pandas as pd
+
+    rows = []
+    for r in records:
+        inputs = [r.x[name] for name in space.names]
+        times = [r.created_at, r.started_at, r.finished_at]
+        rows.append([r.number, r.state, *inputs, r.y, r.worker, r.source, r.n_leases, *times, r.reason])
+    frame = pd.DataFrame(rows, columns=[*FIRST_COLUMNS, *space.names, *LAST_COLUMNS])
+    for column in ("created", "started", "finished"):
+        frame[column] = pd.to_datetime(frame[column].astype(float), unit="s", utc=True)
+    return frame.astype({"y": float})

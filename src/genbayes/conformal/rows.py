@@ -1,0 +1,402 @@
+"""The rows that `ConformalSurrogate` is given: checked once as a whole, then handed to models in parts.
+
+Models of this library have their own door, which is used here on the whole table, so that messages name the user's
+rows and not those of a part. Of other models only the response is checked; their inputs are their own affair.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    has_fit_parameter,
+    validate_data,
+)
+
+from genbayes.arrays import BoolArray, FloatArray, IntArray
+from genbayes.conformal.recalibration import ScoreMap, highest_level, require_support, rows_needed
+from genbayes.data import as_table, check_fit_data, check_predict_data, learn_categories, require_variation
+from genbayes.data.columns import MIN_ROWS
+from genbayes.data.dataset import Dataset
+from genbayes.distribution import PredictiveDistribution, QuantileFunction
+from genbayes.errors import GenBayesError, InvalidInput
+from genbayes.models.base import TabularRegressor
+from genbayes.validation import describe_rows
+
+Label = str | int | float | bool
+SHOWN_LABELS = 8  # a message lists this many known groups
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups seen in `fit`, in the order of their codes; none if all rows are calibrated together.
+
+    Attributes:
+        labels: Distinct names of the groups.
+    """
+
+    labels: tuple[Label, ...] = ()
+
+    @classmethod
+    def learn(cls, groups: Any, n: int) -> Groups:
+        """The groups of n rows; None for no groups.
+
+        Example:
+            >>> Groups.learn(["b", "a", "b"], 3).labels
+            ('a', 'b')
+        """
+        if groups is None:
+            return cls()
+        return cls(tuple(sorted(set(_as_labels(groups, n)), key=lambda label: (isinstance(label, str), label))))
+
+    def __len__(self) -> int:
+        return max(len(self.labels), 1)
+
+    def encode(self, groups: Any, n: int) -> IntArray:
+        """Number of the group of each of n rows, shape (n,); zeros if there are no groups.
+
+        Example:
+            >>> Groups(("a", "b")).encode(["b", "a", "b"], 3)
+            array([1, 0, 1])
+        """
+        if groups is None and not self.labels:
+            return np.zeros(n, dtype=np.int64)
+        if groups is None:
+            raise InvalidInput(
+                f"groups must be given, since fit was given groups ({self._listed()}); pass one label a row"
+            )
+        if not self.labels:
+            raise InvalidInput("groups must be left out, since fit was given none; fit again with groups=")
+        asked = _as_labels(groups, n)
+        code_of = {label: code for code, label in enumerate(self.labels)}
+        codes = np.array([code_of.get(label, -1) for label in asked], dtype=np.int64)
+        unknown: BoolArray = codes < 0
+        if unknown.any():
+            first = asked[int(np.flatnonzero(unknown)[0])]
+            raise InvalidInput(
+                f"groups must be among those of fit ({self._listed()}), got {first!r} in {describe_rows(unknown)}; "
+                "calibrate with rows of that group"
+            )
+        return codes
+
+    def whose(self, code: int) -> str:
+        """Words that say which group is meant, empty if there are no groups.
+
+        Example:
+            >>> Groups(("a", "b")).whose(1)
+            " in group 'b'"
+        """
+        return f" in group {self.labels[code]!r}" if self.labels else ""
+
+    def _listed(self) -> str:
+        more = ", ..." if len(self.labels) > SHOWN_LABELS else ""
+        return ", ".join(repr(label) for label in self.labels[:SHOWN_LABELS]) + more
+
+
+def _as_labels(groups: Any, n: int) -> list[Label]:
+    """One label per row as plain text or numbers."""
+    raw = np.asarray(groups, dtype=object)
+    if raw.shape != (n,):
+        raise InvalidInput(f"groups must have shape ({n},), one label per row, got {raw.shape}")
+    labels = [value.item() if isinstance(value, np.generic) else value for value in raw.tolist()]
+    bad = np.array([not isinstance(label, Label) or label != label for label in labels], dtype=bool)
+    if bad.any():
+        first = labels[int(np.flatnonzero(bad)[0])]
+        raise InvalidInput(f"groups must be text or numbers, got {first!r} in {describe_rows(bad)}; name them")
+    return labels
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table, as a model takes them.
+
+    Attributes:
+        X: Inputs as the user passed them, n rows of anything.
+        y: Responses, shape (n,).
+        weight: Positive weights, shape (n,), or None.
+        codes: Number of each row's group, shape (n,).
+        number: Number of each row in the user's table, shape (n,).
+    """
+
+    X: Any
+    y: FloatArray
+    weight: FloatArray | None
+    codes: IntArray
+    number: IntArray
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: IntArray) -> Rows:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        X = self.X[rows] if isinstance(self.X, np.ndarray) else _safe_indexing(self.X, rows)
+        return Rows(X, self.y[rows], weight, self.codes[rows], self.number[rows])
+
+
+def fewest_rows(model: Any) -> int:
+    """Rows that a model needs to learn from: known for those of this library, at least two for any other."""
+    return MIN_ROWS if isinstance(model, TabularRegressor) else 2
+
+
+def take_rows(
+    estimator: Any, model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, learns: bool
+) -> tuple[Rows, Groups, int]:
+    """The user's rows, checked; those of weight zero are left out, as if they had not been given.
+
+    Args:
+        estimator: Whose columns these are; they are remembered in it.
+        model: The model that will take them.
+        X: Inputs, n rows.
+        y: Responses, shape (n,).
+        sample_weight: Weights, shape (n,), or None.
+        groups: Labels, shape (n,), or None.
+        learns: Whether the model is going to be fitted to some of the rows.
+
+    Returns:
+        The rows, the groups, and the number of distinct rows.
+    """
+    X = _as_rows(X)
+    try:
+        if learns and isinstance(model, TabularRegressor):
+            matrix, y = check_fit_data(estimator, X, y, learn_categories(X, model.categorical))
+            require_variation(y, len(y))
+            n_distinct = len(Dataset.merged(matrix, y))
+        else:
+            X, y = _check_response(estimator, X, y)
+            n_distinct = len(y)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    except GenBayesError:
+        raise
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
+    known = Groups.learn(groups, len(y))
+    rows = Rows(X, y, weight, known.encode(groups, len(y)), np.arange(len(y)))
+    if weight is not None and (weight == 0).any():
+        rows = rows.take(np.flatnonzero(weight > 0))
+    return rows, known, n_distinct
+
+
+def check_new(estimator: Any, X: Any) -> Any:
+    """New inputs, with the names and the number of columns of `fit`; what they hold is for the model to check."""
+    X = _as_rows(X)
+    try:
+        if np.ndim(X) == 1:
+            return X  # the model says it best
+        return validate_data(estimator, X, reset=False, skip_check_array=True)
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
+
+
+def _as_rows(X: Any) -> Any:
+    """A table from which rows can be taken."""
+    if issparse(X):
+        raise InvalidInput(f"X must be dense, got the sparse {type(X).__name__}; pass X.toarray()")
+    if not hasattr(X, "shape") and not isinstance(X, (list, tuple)):
+        return np.asarray(X)
+    return as_table(X)
+
+
+def _check_response(estimator: Any, X: Any, y: Any) -> tuple[Any, FloatArray]:
+    """Inputs as they are, and responses as numbers (n,); columns are remembered."""
+    X, y = validate_data(estimator, X, y, skip_check_array=True)
+    y = column_or_1d(y, warn=True)
+    y = check_array(y, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2, input_name="y")
+    check_consistent_length(X, y)
+    bad = ~np.isfinite(y)
+    if bad.any():
+        what = "NaN" if np.isnan(y).any() else "infinity"
+        raise InvalidInput(f"Input y contains {what}. It is in {describe_rows(bad)}; drop or repair them.")
+    return X, y
+
+
+SHARE = 0.25  # of the rows that calibrate if the user does not say
+ENOUGH = 1_000  # calibration rows of a group: its coverage then varies by 1% (sd), and the model gains more by others
+
+
+def draw_split(
+    codes: IntArray, groups: Groups, level: float, share: float | None, fewest: int, rng: np.random.Generator
+) -> BoolArray:
+    """A random split of n rows.
+
+    Args:
+        codes: Group of each row, shape (n,).
+        groups: Names of the groups.
+        level: The level that calibration rows must support.
+        share: Share of calibration rows; None for a quarter, at most 1,000, but as many as the level needs.
+        fewest: Rows that the model needs at least.
+        rng: Source of the split.
+
+    Returns:
+        Which rows calibrate, shape (n,).
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> int(draw_split(np.zeros(60, dtype=int), Groups(), 0.9, None, 10, rng).sum())
+        19
+    """
+    held_out = np.zeros(len(codes), dtype=bool)
+    if share is None:
+        _require_rows(codes, groups, level, fewest)
+    for code in range(len(groups)):
+        rows = np.flatnonzero(codes == code)
+        n_held = _count(len(rows), level) if share is None else round(share * len(rows))
+        require_support(n_held, level, groups.whose(code))
+        held_out[rng.permutation(rows)[:n_held]] = True
+    if (~held_out).sum() < fewest:
+        raise InvalidInput(
+            f"X must leave at least {fewest} rows to learn from, got {(~held_out).sum()} of {len(codes)}; "
+            "lower level or calibration_share, or give more rows"
+        )
+    return held_out
+
+
+def draw_folds(
+    codes: IntArray, groups: Groups, level: float, n_folds: int, fewest: int, rng: np.random.Generator
+) -> IntArray:
+    """Random folds of n rows, of nearly equal sizes; arguments as in `draw_split`.
+
+    Returns:
+        Fold of each row, 0 to n_folds - 1, shape (n,).
+
+    Example:
+        >>> folds = draw_folds(np.zeros(60, dtype=int), Groups(), 0.9, 5, 10, np.random.default_rng(0))
+        >>> np.bincount(folds)
+        array([12, 12, 12, 12, 12])
+    """
+    n = len(codes)
+    needed = max(n_folds, math.ceil(fewest * n_folds / (n_folds - 1)))
+    if n < needed:
+        raise InvalidInput(
+            f"X must have at least {needed} rows for method='cross' with {n_folds} folds, got {n}; give more rows"
+        )
+    for code, size in enumerate(np.bincount(codes, minlength=len(groups))):
+        require_support(int(size), level, groups.whose(code))
+    order = np.concatenate([rng.permutation(np.flatnonzero(codes == code)) for code in range(len(groups))])
+    folds = np.empty(n, dtype=np.int64)
+    folds[order] = np.arange(n) % n_folds
+    return folds
+
+
+def _count(n: int, level: float) -> int:
+    """Calibration rows out of n: a quarter, not more than enough, not fewer than the level needs."""
+    return max(min(math.ceil(SHARE * n), ENOUGH), rows_needed(level))
+
+
+def _require_rows(codes: IntArray, groups: Groups, level: float, fewest: int) -> None:
+    """Enough rows in each group for the level, and in all for the model."""
+    n, need = len(codes), rows_needed(level)
+    if groups.labels:
+        for code, size in enumerate(np.bincount(codes, minlength=len(groups))):
+            require_support(int(size), level, groups.whose(code))
+    total = need * len(groups) + fewest
+    if n < total:
+        spare = (n - fewest) // len(groups)
+        most = math.floor(1e4 * highest_level(max(spare, 0))) / 1e4
+        rescue = f"lower level to {most:g} or use method='cross'" if most > 0 else "give more rows"
+        calibrate = f"{need} to calibrate" + (" each group" if groups.labels else "")
+        raise InvalidInput(
+            f"X must have at least {total} rows for method='split' at level {level!r} "
+            f"({calibrate}, {fewest} to learn from), got {n}; {rescue}"
+        )
+
+
+def check_model(model: Any, *, learns: bool, weighted: bool) -> None:
+    """Refuse what cannot be wrapped.
+
+    Args:
+        model: What the user passed.
+        learns: Whether it will be fitted.
+        weighted: Whether it will be given weights.
+    """
+    wanted = ["fit", "predict_distribution"] if learns else ["predict_distribution"]
+    if isinstance(model, type) or any(not callable(getattr(model, name, None)) for name in wanted):
+        raise InvalidInput(
+            f"model must be an object with {' and '.join(wanted)}, got {model!r}; pass QuantileSurrogate()"
+        )
+    if weighted and not has_fit_parameter(model, "sample_weight"):
+        raise InvalidInput(f"sample_weight must be left out, since {type(model).__name__}.fit takes none")
+
+
+def default_model() -> Any:
+    """What is calibrated if the user names no model."""
+    from genbayes.models.network import QuantileSurrogate  # torch loads only with the model that needs it
+
+    return QuantileSurrogate()
+
+
+def fit_copy(model: Any, rows: Rows, rng: np.random.Generator) -> Any:
+    """A copy of the model fitted to rows; where it has no seed of its own it is given one."""
+    copy = clone(model, safe=False)
+    if seeds := unset_seeds(copy):
+        copy.set_params(**{name: int(rng.integers(2**31)) for name in seeds})
+    weight = {} if rows.weight is None else {"sample_weight": rows.weight}
+    return copy.fit(rows.X, rows.y, **weight)
+
+
+def unset_seeds(model: Any) -> list[str]:
+    """Names of the parameters `random_state`, also of objects inside the model, that are None."""
+    parameters = model.get_params() if hasattr(model, "get_params") else {}
+    return sorted(
+        name for name, value in parameters.items() if name.split("__")[-1] == "random_state" and value is None
+    )
+
+
+def require_unseen(model: Any, rows: Rows) -> None:
+    """Refuse to calibrate a fitted model of this library on the very rows it was fitted to."""
+    if isinstance(model, TabularRegressor) and hasattr(model, "fingerprint_"):
+        X = check_predict_data(model, rows.X, model.coders_)
+        if Dataset.merged(X, rows.y).fingerprint() == model.fingerprint_:
+            raise InvalidInput(
+                "X must hold rows that the model has not learnt from, got the very rows of its fit; "
+                "keep some aside, or use method='split'"
+            )
+
+
+def score_rows(model: Any, least: float, rows: Rows) -> FloatArray:
+    """Conformity scores of rows that the model has not seen, shape (n,)."""
+    try:
+        law = law_of(model, rows.X)
+    except NotFittedError as error:
+        raise InvalidInput(
+            f"model must be fitted for method='prefit', got an unfitted {type(model).__name__}; "
+            "fit it to other rows first, or use method='split'"
+        ) from error
+    lower, upper = support_of([law])
+    outside = (rows.y < lower) | (rows.y > upper)
+    if outside.any():
+        i = int(np.flatnonzero(outside)[0])
+        raise InvalidInput(
+            f"y must lie within the bounds of the model, got {float(rows.y[i])!r} in row {rows.number[i]} "
+            f"({describe_rows(outside)} that calibrate); widen y_bounds"
+        )
+    return ScoreMap.of(law, least).score(rows.y)
+
+
+def law_of(model: Any, X: Any) -> PredictiveDistribution:
+    """The model's law at each row of X."""
+    law = model.predict_distribution(X)
+    if not isinstance(law, PredictiveDistribution):
+        raise InvalidInput(
+            f"model must return a PredictiveDistribution from predict_distribution, got {type(law).__name__}"
+        )
+    return law
+
+
+def support_of(laws: list[PredictiveDistribution]) -> tuple[float, float]:
+    """Bounds that hold every law, infinite where there are none; only tables of quantiles know bounds."""
+    bounds = [law.support if isinstance(law, QuantileFunction) else (-np.inf, np.inf) for law in laws]
+    return min(lower for lower, _ in bounds), max(upper for _, upper in bounds)

@@ -1,0 +1,355 @@
+"""ConformalSurrogate: wraps any model and returns distributions whose intervals cover as often as they say.
+
+Conformalised quantile regression (Romano, Patterson and Candes 2019) for the whole law at once, the guarantee that
+section 7 of the paper points to. `scores` says how far out a response lies, `ranks` which scores bound an interval,
+`recalibration` makes the law; here rows are shared out, models fitted, and the pieces kept.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from genbayes.arrays import BoolArray, FloatArray, IntArray
+from genbayes.conformal.recalibration import (
+    Recalibration,
+    ScoreMap,
+    cross_bound,
+    interval_ranks,
+    least_slope,
+    require_support,
+    table_levels,
+)
+from genbayes.conformal.rows import (
+    Groups,
+    Rows,
+    check_model,
+    check_new,
+    default_model,
+    draw_folds,
+    draw_split,
+    fewest_rows,
+    fit_copy,
+    law_of,
+    require_unseen,
+    score_rows,
+    support_of,
+    take_rows,
+    unset_seeds,
+)
+from genbayes.distribution import QuantileFunction
+from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.models.base import Predictor, known_parameters, plain_parameters
+from genbayes.models.registry import save_model, state_of
+from genbayes.persistence import Composite, Restore, State
+from genbayes.seeding import RandomState, as_generator
+from genbayes.validation import check_choice, check_count, check_level
+
+C = TypeVar("C", bound="ConformalSurrogate")
+
+
+def state_of_calibrated(calibrated: ConformalSurrogate) -> State:
+    """The state of a calibrated model and, inside it, of the models it wraps."""
+    values: dict[str, Any] = {
+        "parameters": plain_parameters(calibrated, leave_out=("model",)),
+        "level": calibrated.level_,
+        "wraps_default": calibrated.model is None,
+        "n_models": len(calibrated.models_),
+        "least_slopes": calibrated.least_slopes_,
+        "groups": list(calibrated.groups_.labels),
+        "n_rows": calibrated.n_rows_,
+        "n_features_in": getattr(calibrated, "n_features_in_", None),
+        "feature_names_in": [str(name) for name in getattr(calibrated, "feature_names_in_", [])],
+        "unseeded": unset_seeds(calibrated.model),
+    }
+    arrays = {"scores": calibrated.scores_, "folds": calibrated.folds_, "codes": calibrated.codes_}
+    state = State("ConformalSurrogate", values, arrays)
+    for k, model in enumerate(calibrated.models_):
+        state = state.with_part(f"model{k}", state_of(model))
+    return state
+
+
+def restore_calibrated(cls: type[C], state: State, restore: Restore) -> C:
+    """The calibrated model that a state describes; `restore` rebuilds the models inside it."""
+    calibrated = cls(**known_parameters(cls, state.value("parameters")))
+    calibrated.level_ = check_level(state.value("level"))
+    n_models = int(state.value("n_models"))
+    scores = state.array("scores", (None,)).astype(np.float64)
+    folds, codes = (state.array(name, (len(scores),)).astype(np.int64) for name in ("folds", "codes"))
+    calibrated.groups_ = Groups(tuple(state.value("groups")))
+    _require_range(folds, n_models, "folds")
+    _require_range(codes, len(calibrated.groups_), "codes")
+    slopes = [float(slope) for slope in state.value("least_slopes")]
+    if not np.isfinite(scores).all() or len(slopes) != n_models or min(slopes) <= 0:
+        raise UnreadableFile("the scores in the model file must be finite and their scales positive, got others")
+    for n in np.bincount(codes):
+        require_support(int(n), calibrated.level_)
+    calibrated.models_ = [restore(state.nested(f"model{k}")) for k in range(n_models)]
+    calibrated.least_slopes_ = slopes
+    calibrated.scores_, calibrated.folds_, calibrated.codes_ = scores, folds, codes
+    calibrated.n_rows_ = int(state.value("n_rows"))
+    _restore_columns(calibrated, state)
+    if not state.value("wraps_default"):
+        calibrated.model = _template(calibrated, state.value("unseeded"))
+    return calibrated
+
+
+def _template(calibrated: ConformalSurrogate, unseeded: list[str]) -> Any:
+    """What the user passed as `model`: the fitted model itself, or an unfitted copy without the seeds of its own."""
+    first = calibrated.models_[0]
+    if calibrated.method == "prefit":
+        return first
+    return clone(first).set_params(**dict.fromkeys(unseeded))
+
+
+def _restore_columns(calibrated: ConformalSurrogate, state: State) -> None:
+    n_features, names = state.value("n_features_in"), state.value("feature_names_in")
+    if n_features is not None:
+        calibrated.n_features_in_ = int(n_features)
+    if names:
+        calibrated.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+
+
+def _require_range(numbers: np.ndarray[Any, np.dtype[np.int64]], n: int, name: str) -> None:
+    """Every number from 0 to n - 1 must occur, and no other."""
+    if not np.array_equal(np.unique(numbers), np.arange(n)):
+        raise UnreadableFile(f"the array {name!r} in the model file must number {n} parts, got other numbers")
+
+
+METHODS = ("split", "cross", "prefit")
+LEARNT_ONLY = -1  # fold of a row that calibrates nothing
+
+
+class ConformalSurrogate(RegressorMixin, BaseEstimator, Predictor, Composite):
+    """A model whose distributions are recalibrated on rows it has not seen, with a guarantee for any sample size.
+
+    If calibration rows and a new run are exchangeable and n rows calibrate, then with "split" and "prefit"
+
+        P(y in interval(level)) = ceil((n + 1) level) / (n + 1), within [level, level + 1 / (n + 1)),
+
+    whatever the model and the law of the runs, as long as scores do not tie (ties only add coverage). The probability
+    is over calibration rows and new run together. Every other quantile is recalibrated too: the share below Q(tau)
+    is tau up to 1 / (n + 1), at some seventy levels that are joined by lines. Beyond level 1 / (n + 1) from either
+    end no row has been seen; the tails there are the model's own, stretched as the calibration rows stretched its
+    body, and promise nothing. "cross" calibrates on every row by K models that have not seen it; its proven coverage
+    is smaller (`calibration.ranks.cross_bound`), its usual one close to the level.
+
+    Args:
+        model: Any model with `fit` and `predict_distribution`; None for `QuantileSurrogate()`.
+        level: Nominal coverage of the interval that carries the guarantee.
+        method: "split" fits a copy of the model to some rows and calibrates on the others, "cross" fits a copy
+            without each fold and calibrates on all rows, "prefit" takes the model as fitted and calibrates only.
+        calibration_share: Share of the rows that "split" calibrates on; None for a quarter, but at most 1,000 and
+            never fewer than the level needs.
+        n_folds: Folds of "cross".
+        random_state: Seed of the split or the folds, and of copies whose own `random_state` is None.
+
+    Attributes:
+        level_: The level that was calibrated.
+        models_: The fitted models: one, or one for each fold.
+        scores_: Conformity scores of the calibration rows, shape (n_cal,); standard normal if the model was calibrated.
+        folds_: Which model scored each of them, shape (n_cal,).
+        codes_: Number of the group of each of them, shape (n_cal,).
+        groups_: The groups.
+        n_rows_: Distinct rows given to `fit`.
+        n_features_in_, feature_names_in_: Columns seen in `fit`.
+
+    Example:
+        >>> from genbayes.baselines import StationaryGP
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(size=(120, 1))
+        >>> y = np.sin(6 * X[:, 0]) + 0.3 * rng.exponential(size=120)
+        >>> model = ConformalSurrogate(StationaryGP(), level=0.9, random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_interval(X)
+        >>> lower.shape, len(model.scores_)
+        ((120,), 30)
+    """
+
+    knows_mean = False  # calibration says nothing about E[y | x]
+    level_: float
+    models_: list[Any]
+    least_slopes_: list[float]
+    scores_: FloatArray
+    folds_: IntArray
+    codes_: IntArray
+    groups_: Groups
+    n_rows_: int
+    n_features_in_: int
+
+    def __init__(
+        self,
+        model: Any = None,
+        level: float = 0.9,
+        method: str = "split",
+        *,
+        calibration_share: float | None = None,
+        n_folds: int = 5,
+        random_state: RandomState = None,
+    ) -> None:
+        self.model = model
+        self.level = level
+        self.method = method
+        self.calibration_share = calibration_share
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the model (unless it is fitted) and calibrate it.
+
+        Args:
+            X: Inputs, shape (n, d), in any form that the model takes.
+            y: Responses, shape (n,).
+            sample_weight: Weights for the model's own `fit`, shape (n,). Calibration counts rows and knows no weights;
+                rows of weight zero are left out altogether.
+            groups: A label for each row, text or number, shape (n,). Each group is calibrated by its own rows, so that
+                coverage holds within it; then labels are needed at new rows too.
+
+        Returns:
+            The calibrated model.
+        """
+        model = default_model() if self.model is None else self.model
+        self._check_settings(model, sample_weight)
+        level, learns = check_level(self.level), self.method != "prefit"
+        rng_rows, rng_models = as_generator(self.random_state).spawn(2)
+        rows, known_groups, n_distinct = take_rows(self, model, X, y, sample_weight, groups, learns=learns)
+        folds = self._assign(rows, known_groups, level, fewest_rows(model), rng_rows)
+        models, slopes, scores = [], [], np.zeros(len(rows))
+        for fold in range(folds.max() + 1):
+            known = rows.take(np.flatnonzero(folds != fold)) if learns else rows
+            models.append(fit_copy(model, known, rng_models) if learns else model)
+            # a constant of the rows learnt from; "prefit" knows these alone, of which one more changes hardly a digit
+            slopes.append(least_slope(known.y))
+            held_out = np.flatnonzero(folds == fold)
+            scores[held_out] = score_rows(models[-1], slopes[-1], rows.take(held_out))
+        used = folds != LEARNT_ONLY
+        self.level_, self.models_, self.least_slopes_, self.groups_ = level, models, slopes, known_groups
+        self.scores_, self.folds_, self.codes_, self.n_rows_ = scores[used], folds[used], rows.codes[used], n_distinct
+        return self
+
+    def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run", groups: Any = None) -> QuantileFunction:
+        """The recalibrated law of a new run.
+
+        Args:
+            X: Inputs, shape (n, d), with the columns of `fit`.
+            of: "run"; calibration says nothing about E[y | x].
+            groups: The group of each row, shape (n,), if and only if `fit` was given groups.
+
+        Returns:
+            One law per row, whose `interval(level)` at the level of the constructor carries the guarantee.
+        """
+        check_is_fitted(self, "scores_")
+        if check_choice(of, "of", ["run", "mean"]) == "mean":
+            raise InvalidInput(f"of must be 'run' for {type(self).__name__}, got 'mean'; calibration is about runs")
+        X = check_new(self, X)
+        laws = [law_of(model, X) for model in self.models_]
+        maps = [ScoreMap.of(law, least) for law, least in zip(laws, self.least_slopes_, strict=True)]
+        codes = self.groups_.encode(groups, len(laws[0]))
+        levels = table_levels(self.level_)
+        q = np.empty((len(codes), len(levels)))
+        for code in np.unique(codes):
+            rows = np.flatnonzero(codes == code)
+            q[rows] = self._recalibration(int(code)).quantiles([each.at(rows) for each in maps])
+        return QuantileFunction(levels, q, support_of(laws))
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False, groups: Any = None) -> FloatArray: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True], groups: Any = None) -> tuple[FloatArray, FloatArray]: ...
+
+    def predict(
+        self, X: Any, return_std: bool = False, groups: Any = None
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Predictive mean, shape (n,); with `return_std` also the standard deviation."""
+        law = self.predict_distribution(X, groups=groups)
+        return (law.mean(), law.std()) if return_std else law.mean()
+
+    def predict_quantiles(self, X: Any, tau: ArrayLike, groups: Any = None) -> FloatArray:
+        """Quantiles at levels tau: a scalar gives (n,), m levels give (n, m)."""
+        return self.predict_distribution(X, groups=groups).ppf(tau)
+
+    def predict_interval(self, X: Any, level: float | None = None, groups: Any = None) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper end of the central interval, each (n,); by default at the level of the constructor."""
+        return self.predict_distribution(X, groups=groups).interval(self.level_ if level is None else level)
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: RandomState = None, groups: Any = None) -> FloatArray:
+        """Draws of a new run at each row, shape (n, n_samples)."""
+        return self.predict_distribution(X, groups=groups).sample(n_samples, random_state=random_state)
+
+    def extrapolates(self, X: Any) -> BoolArray:
+        """Whether each row of X lies far from every input that a model learnt from, (n, d) -> (n,)."""
+        check_is_fitted(self, "scores_")
+        X = check_new(self, X)
+        far: BoolArray = np.all([model.extrapolates(X) for model in self.models_], axis=0)
+        return far
+
+    def summary(self) -> dict[str, str]:
+        """What was calibrated and what is promised, in words, for reports."""
+        check_is_fitted(self, "scores_")
+        sizes = np.bincount(self.codes_, minlength=len(self.groups_))
+        promised = [self._promise(int(n)) for n in sizes]
+        return {
+            "model": f"{type(self.models_[0]).__name__}, calibrated",
+            "method": self.method if len(self.models_) == 1 else f"cross, {len(self.models_)} folds",
+            "distinct runs": str(self.n_rows_),
+            "inputs": str(getattr(self, "n_features_in_", "unknown")),
+            "groups": str(len(self.groups_)),
+            "calibration rows": f"{sizes.min()} to {sizes.max()} a group" if len(sizes) > 1 else str(sizes[0]),
+            "level": f"{self.level_:g}",
+            "guaranteed coverage": f"{min(promised):.3g}",
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the fitted model to one file without pickle; an existing file is replaced only by a whole new one."""
+        return save_model(self, path)
+
+    def to_state(self) -> State:
+        """What the calibrated model keeps in its file, its models among it."""
+        check_is_fitted(self, "scores_")
+        return state_of_calibrated(self)
+
+    @classmethod
+    def from_parts(cls, state: State, restore: Restore) -> Self:
+        """The calibrated model that a file describes."""
+        return restore_calibrated(cls, state, restore)
+
+    def _check_settings(self, model: Any, sample_weight: Any) -> None:
+        check_choice(self.method, "method", METHODS)
+        check_count(self.n_folds, "n_folds", at_least=2)
+        share = self.calibration_share
+        if share is not None and not (isinstance(share, (int, float)) and 0 < share < 1):
+            raise InvalidInput(f"calibration_share must lie strictly between 0 and 1, got {share!r}; pass 0.25")
+        if sample_weight is not None and self.method == "prefit":
+            raise InvalidInput("sample_weight must be left out with method='prefit', where nothing is fitted")
+        check_model(model, learns=self.method != "prefit", weighted=sample_weight is not None)
+
+    def _assign(self, rows: Rows, groups: Groups, level: float, fewest: int, rng: np.random.Generator) -> IntArray:
+        """The fold of each row: model k learns from all rows of other folds and is calibrated on those of fold k."""
+        if self.method == "split":
+            held_out = draw_split(rows.codes, groups, level, self.calibration_share, fewest, rng)
+            return np.where(held_out, 0, LEARNT_ONLY)
+        if self.method == "cross":
+            return draw_folds(rows.codes, groups, level, self.n_folds, fewest, rng)
+        require_unseen(self.model, rows)
+        for code, size in enumerate(np.bincount(rows.codes, minlength=len(groups))):
+            require_support(int(size), level, groups.whose(code))
+        return np.zeros(len(rows), dtype=np.int64)
+
+    def _recalibration(self, code: int) -> Recalibration:
+        """The scores of one group, those of each model apart."""
+        here = self.codes_ == code
+        scores = (self.scores_[here & (self.folds_ == fold)] for fold in range(len(self.models_)))
+        return Recalibration(tuple(np.sort(part) for part in scores), self.level_)
+
+    def _promise(self, n: int) -> float:
+        """Proven coverage with n calibration rows."""
+        if len(self.models_) > 1:
+            return cross_bound(n, len(self.models_), self.level_)
+        lower, upper = interval_ranks(n, self.level_)
+        return (upper - lower) / (n + 1)

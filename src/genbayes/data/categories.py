@@ -1,0 +1,84 @@
+"""Categorical inputs: values of a column become codes 0, 1, 2, ... in a fixed order.
+
+Text and numbers both may name categories. The order is sorted, so that it depends on the set of values seen and
+not on their sequence in the table. What a code becomes later, one-hot or embedded, is `scaling`'s concern.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genbayes.arrays import FloatArray
+from genbayes.errors import InvalidInput
+from genbayes.validation import describe_rows
+
+SHOWN_LEVELS = 8  # a message lists this many known categories
+
+
+@dataclass(frozen=True)
+class CategoryCoder:
+    """The categories of one input column, in the order of their codes.
+
+    Attributes:
+        column: Index of the column in X.
+        name: Its name, or `column 3` where the table has none.
+        levels: The categories, all text or all numbers.
+    """
+
+    column: int
+    name: str
+    levels: tuple[str, ...] | tuple[float, ...]
+
+    @classmethod
+    def learn(cls, column: int, name: str, values: Any) -> "CategoryCoder":
+        """The coder of a column's values, shape (n,).
+
+        Example:
+            >>> CategoryCoder.learn(0, "gas", ["O2", "He", "O2"]).levels
+            ('He', 'O2')
+        """
+        seen = _as_labels(values, name)
+        return cls(column, name, tuple(sorted(set(seen))))
+
+    def encode(self, values: Any) -> FloatArray:
+        """Codes of a column's values, (n,) -> (n,).
+
+        Example:
+            >>> CategoryCoder(0, "gas", ("He", "O2")).encode(["O2", "He"])
+            array([1., 0.])
+        """
+        asked = _as_labels(values, self.name, text=isinstance(self.levels[0], str))
+        code_of = {level: code for code, level in enumerate(self.levels)}
+        codes = np.array([code_of.get(label, -1) for label in asked], dtype=np.float64)
+        unknown = codes < 0
+        if unknown.any():
+            listed = ", ".join(repr(level) for level in self.levels[:SHOWN_LEVELS])
+            more = ", ..." if len(self.levels) > SHOWN_LEVELS else ""
+            first = asked[int(np.flatnonzero(unknown)[0])]
+            raise InvalidInput(
+                f"X[{self.name!r}] must hold categories seen in fit ({listed}{more}), "
+                f"got {first!r} in {describe_rows(unknown)}"
+            )
+        return codes
+
+
+def _as_labels(values: Any, name: str, text: bool | None = None) -> list[Any]:
+    """Categories as a list of text or of numbers; a missing one is refused."""
+    raw = np.asarray(values, dtype=object)
+    missing = np.array([_is_missing(value) for value in raw])
+    if missing.any():
+        raise InvalidInput(f"X[{name!r}] must not have missing categories, got {describe_rows(missing)}; name them")
+    if text is None:
+        text = any(isinstance(value, str) for value in raw)
+    if text:
+        return [str(value) for value in raw]
+    try:
+        return [float(value) for value in raw]
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"X[{name!r}] must hold numbers as in fit, got {raw[0]!r}") from error
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT or pandas' NA, of which the last answers no comparison."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)

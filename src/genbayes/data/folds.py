@@ -1,0 +1,69 @@
+"""Folds for judging candidates: every fold is new to the rows outside it, as new inputs will be.
+
+Where runs were repeated on purpose, rows with equal inputs stay together, since a surrogate is asked where nothing was
+run. A category that only held-out
+rows have could not be predicted; such rows are learnt from in every fold and never judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from genbayes.arrays import FloatArray, IntArray
+from genbayes.errors import InvalidInput
+
+ALWAYS_LEARNT = -1  # fold of rows that are never held out
+DESIGNED = 2.0  # runs at an input, on average, from which on repeats are taken to be a design and not chance
+
+
+def draw_folds(
+    X: FloatArray, n_folds: int, categorical: Sequence[int], fewest: int, rng: np.random.Generator
+) -> IntArray:
+    """Random folds of nearly equal sizes.
+
+    Args:
+        X: Inputs, categories coded, shape (n, d).
+        n_folds: Number of folds wanted; few distinct inputs get one each.
+        categorical: Columns that are categories.
+        fewest: Rows that must be left to learn from.
+        rng: Draws the folds.
+
+    Returns:
+        Fold of each row, `ALWAYS_LEARNT` for rows that no fold may hold out, shape (n,).
+
+    Example:
+        >>> folds = draw_folds(np.arange(20.0)[:, None], 5, (), 10, np.random.default_rng(0))
+        >>> np.bincount(folds)
+        array([4, 4, 4, 4, 4])
+    """
+    distinct, group = np.unique(X, axis=0, return_inverse=True)
+    if len(X) < DESIGNED * len(distinct):  # repeats by chance: new runs will repeat old inputs as often
+        group = np.arange(len(X))
+    n_groups = int(group.max()) + 1
+    fold_of_group = np.empty(n_groups, dtype=np.int64)
+    fold_of_group[rng.permutation(n_groups)] = np.arange(n_groups) % n_folds
+    fold = fold_of_group[group.reshape(-1)]
+    for column in categorical:
+        for level in np.unique(X[:, column]):
+            rows = X[:, column] == level
+            if len(np.unique(fold[rows])) == 1:
+                fold[rows] = ALWAYS_LEARNT
+    held_out = fold >= 0
+    if not held_out.any():
+        raise InvalidInput("categorical must leave rows to be held out, got categories that each occur in one fold")
+    _require_rows(np.bincount(fold[held_out]), len(X), len(distinct), n_folds, fewest)
+    fold[held_out] = np.unique(fold[held_out], return_inverse=True)[1]  # no fold is empty
+    return fold
+
+
+def _require_rows(sizes: IntArray, n: int, n_distinct: int, n_folds: int, fewest: int) -> None:
+    """Refuse runs of which too few are left to learn from when the largest fold is held out."""
+    if n - int(sizes.max()) >= fewest:
+        return
+    needed = -(-fewest * n_folds // (n_folds - 1))
+    raise InvalidInput(
+        f"X must have at least {needed} distinct inputs to be split into {n_folds} folds with {fewest} rows to learn "
+        f"from, got {n_distinct} in {n} rows; give more runs"
+    )

@@ -1,0 +1,275 @@
+"""DesignGP: the Gaussian process that runs are chosen by where the response is smooth.
+
+Squared exponential or Matern-5/2, whichever the runs make more probable; its variance follows its own leave-one-out
+errors from place to place. Parameters are estimated anew when the number of runs has grown by a tenth, from scratch
+when by a fifth; in between, a new run costs one Cholesky factor.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from genbayes.arrays import FloatArray
+from genbayes.design.interface import DesignModel
+from genbayes.distribution import Normal
+from genbayes.metrics import crps_normal
+from genbayes.models.gp import Replicates, match_rows
+from genbayes.models.gp.exact import Kriging, Seen
+from genbayes.models.gp.kernels import CORRELATIONS, squared_distances
+from genbayes.models.gp.likelihood import GPParameters, exact_profile
+from genbayes.models.gp.quasi_newton import Minimum
+from genbayes.models.gp.search import Posterior, climb, search_widely, starting_point
+from genbayes.models.protocols import Of
+
+BANDWIDTH = 0.5  # h, in length scales: errors are felt as far as half the distance at which the response is
+PRIOR_RUNS = 1.0  # runs that erred as expected, everywhere
+
+
+@dataclass(frozen=True)
+class LocalScale:
+    """Factor for the variance of a GP, from place to place.
+
+    Attributes:
+        length: Length scales, shape (p,).
+        W: Inputs of the runs divided by them, shape (u, p).
+        ratio: Squared standardised leave-one-out errors, shape (u,).
+    """
+
+    length: FloatArray
+    W: FloatArray
+    ratio: FloatArray
+
+    @classmethod
+    def learn(cls, gp: Kriging) -> LocalScale:
+        """From the leave-one-out errors of a GP.
+
+        Example:
+            >>> from genbayes.models.gp.likelihood import GPParameters
+            >>> from genbayes.models.gp.likelihood import Replicates
+            >>> Z = np.linspace(-2, 2, 21)[:, None]
+            >>> runs = Replicates.collect(Z, np.where(Z[:, 0] > 1, np.sin(9 * Z[:, 0]), 0.0), np.ones(21))
+            >>> gp = Kriging(GPParameters(np.ones(1), 1e-4, 1.0, 0.0), runs)
+            >>> calm, lively = LocalScale.learn(gp).at(np.array([[-1.0], [1.5]]))
+            >>> bool(calm < 0.3 < 1 < lively)
+            True
+        """
+        mean, latent = gp.leave_one_out()
+        variance = latent + gp.parameters.noise / gp.runs.count
+        return cls(gp.parameters.length, gp.runs.Z / gp.parameters.length, (gp.runs.mean - mean) ** 2 / variance)
+
+    def at(self, Z: FloatArray) -> FloatArray:
+        """The factor at inputs, (n, p) -> (n,)."""
+        k = np.exp(squared_distances(Z / self.length, self.W) / (-2 * BANDWIDTH**2))
+        return np.asarray((PRIOR_RUNS + k @ self.ratio) / (PRIOR_RUNS + k.sum(axis=1)))
+
+    def without_own(self) -> FloatArray:
+        """The factor at each run, its own error left out, shape (u,)."""
+        k = np.exp(squared_distances(self.W, self.W) / (-2 * BANDWIDTH**2))
+        np.fill_diagonal(k, 0.0)
+        return np.asarray((PRIOR_RUNS + k @ self.ratio) / (PRIOR_RUNS + k.sum(axis=1)))
+
+
+N_FIRST = 150  # runs of the wide search; the climbs on all runs start from its end
+START_LENGTHS = (0.3, 1.0, 3.0)  # in units of sqrt(p), since distances grow with it
+HARDLY_ANY_NOISE = 1e-6  # nugget of a simulator that may be deterministic
+RIVALS = 2  # correlations that climb on all runs after the wide search
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best parameters of one correlation.
+
+    Attributes:
+        correlation: Its name.
+        minimum: Log length scales and log nugget, the negative log posterior and its curvature per run.
+    """
+
+    correlation: str
+    minimum: Minimum
+
+
+def posterior_of(runs: Replicates, correlation: str) -> Posterior:
+    """Posterior of log length scales and log nugget for one correlation."""
+    likelihood = partial(exact_profile, runs, correlation=CORRELATIONS[correlation])
+    return Posterior(likelihood, runs.n_runs, runs.Z.shape[1])
+
+
+def search_all(runs: Replicates, correlations: Sequence[str], rng: np.random.Generator) -> list[Found]:
+    """The best parameters of each correlation that is worth a climb on all runs, best first."""
+    few = runs.take(rng.permutation(len(runs))[:N_FIRST])
+    found = []
+    for name in correlations:
+        posterior = posterior_of(few, name)
+        found.append(Found(name, search_widely([posterior], _starts(posterior), lambda minimum: minimum)))
+    found.sort(key=lambda each: each.minimum.value)
+    return search_again(runs, found[:RIVALS])
+
+
+def _starts(posterior: Posterior) -> list[FloatArray]:
+    """Short to long scales, each with the nugget that suits it and with hardly any.
+
+    What scales that are wrong for some inputs cannot explain looks like noise, and a climb from much noise may never
+    find that an input which seemed inert matters.
+    """
+    points: list[FloatArray] = []
+    for length in START_LENGTHS:
+        suited = starting_point(posterior, length * math.sqrt(posterior.p))
+        certain = np.append(suited[:-1], math.log(HARDLY_ANY_NOISE))
+        points += [suited] if np.array_equal(suited, certain) else [suited, certain]
+    return points
+
+
+def search_again(runs: Replicates, known: Sequence[Found]) -> list[Found]:
+    """Climbs on these runs from what fewer runs have found, best first."""
+    found = []
+    for each in known:
+        start = each.minimum
+        found.append(Found(each.correlation, climb(posterior_of(runs, each.correlation), start.point, start.curvature)))
+    return sorted(found, key=lambda each: each.minimum.value)
+
+
+def parameters_of(runs: Replicates, found: Found) -> GPParameters:
+    """The GP for these runs, mean and variance filled in."""
+    return posterior_of(runs, found.correlation).parameters(found.minimum.point)
+
+
+SPREAD = float(np.sqrt(12))  # brings a uniform input on (0, 1) to standard deviation 1, what the priors are meant for
+GROWTH = 1.1  # parameters are estimated anew when runs have grown by this factor
+RARE = 1.2  # and searched for from scratch when by this one: a climb cannot leave a maximum that more runs outgrow
+MOST_RUNS = 2_000  # beyond, a random choice of them: a Cholesky factor of more would take seconds
+SURE = 1e-12  # least variance in units of the response's, so that a score never divides by zero
+
+
+class DesignGP(DesignModel):
+    """Gaussian process for design, on inputs in the unit cube.
+
+    Args:
+        correlations: Names of the correlations to choose from.
+        local: Whether the variance follows the leave-one-out errors from place to place.
+
+    Attributes:
+        gp_: The process on scaled inputs and standardised responses.
+        found_: The best parameters of each correlation, the one in use first.
+        scale_: Where it errs more than it says; None with `local=False`.
+
+    Example:
+        >>> X = np.linspace(0, 1, 12)[:, None]
+        >>> model = DesignGP().fit(X, np.sin(6 * X[:, 0]), np.random.default_rng(0))
+        >>> bool(abs(model.predict(np.array([[0.5]]))[0] - np.sin(3.0)) < 0.01)
+        True
+    """
+
+    gp_: Kriging
+    found_: list[Found]
+    scale_: LocalScale | None
+    _reference: tuple[FloatArray, Seen, FloatArray] | None
+
+    def __init__(self, correlations: Sequence[str] = ("matern52", "squared-exponential"), local: bool = True) -> None:
+        self.correlations = correlations
+        self.local = local
+
+    def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
+        """Search for parameters, the kernel included, from scratch."""
+        runs = self._take(X, y, rng)
+        self.found_ = search_all(runs, self.correlations, rng)
+        self._n_searched = self._n_estimated = len(y)
+        return self._settle(runs)
+
+    def update(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
+        """Take up new runs; parameters are estimated anew when runs have grown enough."""
+        if len(y) >= RARE * self._n_searched:
+            return self.fit(X, y, rng)
+        runs = self._take(X, y, rng)
+        if len(y) >= GROWTH * self._n_estimated:
+            self.found_ = search_again(runs, self.found_)
+            self._n_estimated = len(y)
+        return self._settle(runs)
+
+    def predict_distribution(self, X: Any, of: Of = "run") -> Normal:
+        """Normal laws by kriging, N(m(x), rho(x) var(x) + noise); of the mean without the noise."""
+        Z = _scaled(X)
+        mean, variance = self.gp_.predict(Z)
+        variance = variance * self._factor(Z)
+        if of == "run":
+            variance = variance + self.gp_.parameters.noise
+        return Normal(self._center + self._width * mean, self._width * np.sqrt(variance))
+
+    def variance_reduction(self, X: FloatArray, reference: FloatArray) -> FloatArray:
+        """Active learning Cohn: mean over the reference of rho_r cov(r, x)^2 rho_x / (rho_x var(x) + noise).
+
+        Exact for a GP of these parameters when rho, the local factor of the variance, is 1 (Cohn 1996; Gramacy & Lee
+        2009). In units of y squared.
+        """
+        Z = _scaled(X)
+        seen = self.gp_.look_at(Z)
+        rho, (seen_r, rho_r) = self._factor(Z), self._look_at_reference(reference)
+        gain = rho_r @ self.gp_.covariance(seen_r, seen) ** 2 / len(rho_r)
+        variance = rho * self.gp_.variance(seen) + self.gp_.parameters.noise
+        return np.asarray(self._width**2 * gain * rho / np.maximum(variance, SURE))
+
+    def draw_path(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """One draw of the latent function at all rows jointly, (n, p) -> (n,)."""
+        Z = _scaled(X)
+        seen = self.gp_.look_at(Z)
+        root = np.sqrt(self._factor(Z))
+        covariance = root[:, None] * self.gp_.covariance(seen, seen) * root
+        values, vectors = np.linalg.eigh(covariance)
+        path = self.gp_.mean(seen) + vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(len(Z)))
+        return np.asarray(self._center + self._width * path)
+
+    def imagine(self, X: FloatArray) -> Self:
+        """A copy that takes runs at X for done; the variance it then has is exact, whatever the responses will be."""
+        Z = _scaled(X)
+        updated = copy.copy(self)
+        updated.gp_ = self.gp_.with_runs(Z, self.gp_.predict(Z)[0])
+        updated._reference = None
+        return updated
+
+    def score_unseen(self) -> FloatArray:
+        """CRPS of the mean response at each run's input, by the runs at the others, in units of y, shape (n,)."""
+        runs = self.gp_.runs
+        mean, variance = self.gp_.leave_one_out()
+        if self.scale_ is not None:
+            variance = variance * self.scale_.without_own()
+        scores = crps_normal(mean, np.sqrt(variance + self.gp_.parameters.noise / runs.count), runs.mean)
+        scores = np.append(self._width * scores, np.nan)
+        return np.asarray(scores[match_rows(runs.Z, self._Z)])  # -1, a run left out, finds the NaN
+
+    def _take(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Replicates:
+        """Runs on a scale of order one."""
+        self._Z = _scaled(X)
+        if len(y) > MOST_RUNS:
+            some = rng.permutation(len(y))[:MOST_RUNS]
+            X, y = X[some], y[some]
+        self._center, width = float(y.mean()), float(y.std())
+        self._width = width if width > 0 else 1.0
+        return Replicates.collect(_scaled(X), (y - self._center) / self._width, np.ones(len(y)))
+
+    def _settle(self, runs: Replicates) -> Self:
+        best = self.found_[0]
+        self.gp_ = Kriging(parameters_of(runs, best), runs, CORRELATIONS[best.correlation])
+        self.scale_ = LocalScale.learn(self.gp_) if self.local and len(runs) > 1 else None
+        self._reference = None
+        return self
+
+    def _look_at_reference(self, reference: FloatArray) -> tuple[Seen, FloatArray]:
+        """What is known of the reference, kept while the same one is asked for: an optimiser asks hundreds of times."""
+        if self._reference is None or self._reference[0] is not reference:
+            Z = _scaled(reference)
+            self._reference = (reference, self.gp_.look_at(Z), self._factor(Z))
+        return self._reference[1:]
+
+    def _factor(self, Z: FloatArray) -> FloatArray:
+        return np.ones(len(Z)) if self.scale_ is None else self.scale_.at(Z)
+
+
+def _scaled(X: Any) -> FloatArray:
+    """Inputs of a unit cube on a scale of order one, (n, p) -> (n, p)."""
+    return np.asarray((np.asarray(X, dtype=np.float64) - 0.5) * SPREAD)

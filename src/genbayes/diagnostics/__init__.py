@@ -1,0 +1,17 @@
+"""Diagnostics: is a model calibrated, what are the parts of its CRPS, and what is wrong, in words."""
+
+from genbayes.diagnostics.assessment import Assessment, assess, expected_coverage
+from genbayes.diagnostics.decomposition import CrpsDecomposition, decompose_crps
+from genbayes.diagnostics.diagnose import Diagnostics, diagnose
+from genbayes.diagnostics.reliability import Reliability
+
+__all__ = [
+    "Assessment",
+    "CrpsDecomposition",
+    "Diagnostics",
+    "Reliability",
+    "assess",
+    "decompose_crps",
+    "diagnose",
+    "expected_coverage",
+]

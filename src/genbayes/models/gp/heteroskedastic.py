@@ -1,0 +1,214 @@
+"""Fit a GP whose noise depends on the input, and predict with it: mean, latent variance, noise variance.
+
+Binois, Gramacy & Ludkovski (2018), "Practical heteroskedastic Gaussian process modeling for large simulation
+experiments": a Matern-5/2 GP for the mean and another for the log noise, replicates reduced to sufficient statistics,
+one joint likelihood. It differs in the penalty of the noise process (`noise_process`) and in keeping a
+constant noise unless the runs speak clearly against it. Leaves scaling, checks and distributions to estimators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from genbayes.arrays import FloatArray
+from genbayes.models.base import ScaledRuns
+from genbayes.models.gp.likelihood import GPParameters, Replicates, exact_profile
+from genbayes.models.gp.noise_process import NoiseProcess, NoisyGP, climb_jointly, constant_noise, noise_ratios
+from genbayes.models.gp.stationary import EXACT_LIMIT, FittedGP, FittedProcess, GaussianBaseline, fit_gp
+from genbayes.progress import Report
+from genbayes.seeding import RandomState
+from genbayes.validation import check_count
+
+FEW_ROWS = 500  # of the first climb: a tenth of a second a step
+JOINT_LIMIT = 1500  # distinct inputs of the second climb, more than half a second a step; beyond, a random subset
+# Akaike's price of the two parameters that a noise process adds, its variance and its length scales' common size.
+WORTHWHILE = 2.0
+# The mean of a log-normal law is exp(variance / 2) times its median. Beyond a variance of 1 the factor is a statement
+# about the law's far tail, of which the runs know nothing.
+MOST_UNCERTAINTY = 1.0
+
+
+@dataclass(frozen=True)
+class FittedHeteroskedasticGP:
+    """A heteroskedastic GP with its training runs, ready to predict.
+
+    Attributes:
+        latent: The mean process. Where the noise varies, its nugget is 1 and its counts are a_i / lambda_i: a run
+            of small noise counts as many.
+        noise: The process of the log noise ratio.
+    """
+
+    latent: FittedGP
+    noise: NoiseProcess
+
+    @property
+    def is_homoskedastic(self) -> bool:
+        """Whether the noise is the same everywhere."""
+        return self.noise.is_constant
+
+    def predict(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Law of new runs at inputs Z, shape (n, p): a Gaussian with this mean and the sum of the two variances.
+
+        The noise variance is nu exp(level + eta + s^2 / 2), the posterior mean given the variance s^2 of the log
+        noise, the latter cut at 1; far from all runs it returns to its mean level.
+
+        Returns:
+            Mean, variance of the latent function, and variance of the noise of one run, each of shape (n,).
+        """
+        mean, variance, constant = self.latent.predict(Z)
+        if self.is_homoskedastic:
+            return mean, variance, constant
+        log_noise, uncertainty = self.noise.predict(Z)
+        ratio = noise_ratios(log_noise + np.minimum(uncertainty, MOST_UNCERTAINTY) / 2)
+        return mean, variance, self.latent.parameters.variance * ratio
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """Everything learnt, as named arrays of float64; `from_arrays` rebuilds the GP from them."""
+        noise = self.noise
+        return {f"latent_{name}": array for name, array in self.latent.arrays().items()} | {
+            "noise_scalars": np.array([noise.level, noise.variance]),
+            "noise_length": noise.length,
+            "noise_Z": noise.Z,
+            "noise_information": noise.information,
+            "noise_weights": noise.weights,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> FittedHeteroskedasticGP:
+        """The GP whose `arrays()` these are; it predicts the same to the last bit."""
+        latent = {name.removeprefix("latent_"): part for name, part in arrays.items() if name.startswith("latent_")}
+        level, variance = (float(value) for value in arrays["noise_scalars"])
+        own = (arrays[f"noise_{name}"] for name in ("length", "Z", "information", "weights"))
+        return cls(FittedGP.from_arrays(latent), NoiseProcess(level, variance, *own))
+
+
+def fit_heteroskedastic_gp(
+    runs: Replicates,
+    rng: np.random.Generator,
+    *,
+    n_starts: int = 3,
+    exact_limit: int = EXACT_LIMIT,
+    report: Report | None = None,
+) -> FittedHeteroskedasticGP:
+    """Fit mean and noise together, starting from the stationary GP and keeping it where the noise looks constant.
+
+    Beyond 1,500 distinct inputs both processes are learnt from a random subset of them, and the mean is predicted
+    from all runs: exactly, or beyond `exact_limit` by the approximation of the stationary GP.
+
+    Args:
+        runs: Training runs: inputs of order one, responses standardised.
+        rng: Chooses subsets of rows, and the inducing points where runs are many.
+        n_starts: Number of starting points of the stationary GP.
+        exact_limit: Most distinct inputs for exact prediction.
+        report: Called with (stage, stages, loss) after the stationary GP and after either climb.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> Z = np.repeat(np.linspace(-1.5, 1.5, 40), 5)[:, None]
+        >>> y = np.sin(2 * Z[:, 0]) + np.exp(Z[:, 0] - 2) * rng.standard_normal(200)
+        >>> gp = fit_heteroskedastic_gp(Replicates.collect(Z, y, np.ones(200)), rng)
+        >>> mean, variance, noise = gp.predict(np.array([[-1.0], [1.0]]))
+        >>> np.sqrt(noise).round(2)  # exp(-3) and exp(-1) are 0.05 and 0.37
+        array([0.05, 0.37])
+    """
+    order = rng.permutation(len(runs))
+    learnt = runs if len(runs) <= JOINT_LIMIT else runs.take(order[:JOINT_LIMIT])
+    stationary = fit_gp(learnt, rng, n_starts=n_starts)
+    constant = constant_noise(learnt, stationary.parameters)
+    tell = _Teller(report)
+    tell(constant)
+    few = learnt if len(learnt) <= FEW_ROWS else runs.take(order[:FEW_ROWS])
+    found = tell(climb_jointly(few, constant))
+    found = tell(climb_jointly(learnt, found))
+    if found.log_posterior < constant.log_posterior + WORTHWHILE:
+        latent = stationary if learnt is runs else fit_gp(runs, rng, n_starts=n_starts, exact_limit=exact_limit)
+        return FittedHeteroskedasticGP(latent, constant.noise)
+    return FittedHeteroskedasticGP(_condition(found, runs, learnt, rng, exact_limit), found.noise)
+
+
+def _condition(
+    gp: NoisyGP, runs: Replicates, learnt: Replicates, rng: np.random.Generator, exact_limit: int
+) -> FittedGP:
+    """The mean process given all runs, each with the noise found for its input."""
+    used = runs if len(runs) <= exact_limit else learnt  # runs that mean and process variance are estimated from
+    ratios = noise_ratios(gp.noise.predict(used.Z)[0])
+    profile = exact_profile(used, gp.length, ratios, with_gradient=False)
+    parameters = GPParameters(gp.length, 1.0, profile.variance, profile.mean)
+    count = runs.count / noise_ratios(gp.noise.predict(runs.Z)[0])
+    return FittedGP.at(parameters, Replicates(runs.Z, runs.mean, count, runs.scatter), rng, exact_limit)
+
+
+class _Teller:
+    """Passes a GP through and reports it."""
+
+    def __init__(self, report: Report | None) -> None:
+        self.report, self.stage = report, 0
+
+    def __call__(self, gp: NoisyGP) -> NoisyGP:
+        self.stage += 1
+        if self.report is not None:
+            self.report(self.stage, 3, -gp.log_posterior)
+        return gp
+
+
+class HeteroskedasticGP(GaussianBaseline):
+    """Gaussian process for the mean and another for the logarithm of the noise, learnt by one joint likelihood.
+
+    Replicates enter by sufficient statistics. Where the runs do not speak clearly against constant noise, it stays
+    constant and the model is the stationary GP. Engine: our own (see above), since the Python port
+    hetgpy was slower and no more accurate on the motorcycle splits (docs/baselines/heteroskedastic-gp.md).
+
+    Args:
+        n_starts: Starting points of the stationary GP that the search begins from.
+        categorical: Names or indices of inputs that are categories; they become one-hot columns.
+        verbose: Whether to show a progress bar.
+        random_state: Seed of the subsets that the search begins on.
+
+    Attributes:
+        gp_: The fitted GP, on scaled inputs and responses.
+        n_features_in_, feature_names_in_: Columns seen in `fit`.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.repeat(np.linspace(0, 1, 40), 5)[:, None]
+        >>> y = np.sin(6 * X[:, 0]) + X[:, 0] * rng.standard_normal(200)
+        >>> model = HeteroskedasticGP(random_state=0).fit(X, y)
+        >>> quiet, loud = model.predict(np.array([[0.1], [0.9]]), return_std=True)[1]
+        >>> bool(loud > 3 * quiet)
+        True
+    """
+
+    process: ClassVar[type[FittedProcess]] = FittedHeteroskedasticGP
+    gp_: FittedHeteroskedasticGP
+
+    def __init__(
+        self,
+        *,
+        n_starts: int = 3,
+        categorical: Sequence[str | int] | None = None,
+        verbose: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_starts = n_starts
+        self.categorical = categorical
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _check_settings(self) -> None:
+        check_count(self.n_starts, "n_starts")
+
+    def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedHeteroskedasticGP:
+        groups = Replicates.collect(runs.Z, runs.y, runs.weight)
+        return fit_heteroskedastic_gp(groups, rng, n_starts=self.n_starts, report=report)
+
+    def _facts(self) -> dict[str, str]:
+        parameters = self.gp_.latent.parameters
+        return {
+            "kernel": "Matern-5/2, one length scale per input",
+            "noise": "the same everywhere" if self.gp_.is_homoskedastic else "a process of its own",
+            "length scales": ", ".join(f"{length:.3g}" for length in parameters.length),
+        }

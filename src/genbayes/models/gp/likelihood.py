@@ -1,0 +1,272 @@
+"""Exact restricted likelihood of a GP, its noise equal or different from input to input, and its gradient.
+
+With u distinct inputs, counts a_i, noise ratios lambda_i (noise variance over process variance), Lambda and A their
+diagonal matrices, K = C + Lambda A^{-1} and ybar the mean responses (Binois, Gramacy & Ludkovski 2018, section 3.1),
+for N runs:
+
+    nu = [sum scatter_i / lambda_i + (ybar - beta)' K^{-1} (ybar - beta)] / (N - 1),  beta = 1'K^{-1} ybar / 1'K^{-1} 1,
+    log L = -(N - 1)/2 log(2 pi e nu) - 1/2 log|K| - 1/2 log 1'K^{-1} 1 - 1/2 sum ((a_i - 1) log lambda_i + log a_i).
+
+With alpha = K^{-1}(ybar - beta), w = K^{-1} 1 and M = alpha alpha'/nu - K^{-1} + w w'/(1'w), the gradient is
+dL / dtheta = 1/2 tr(M dK / dtheta), to which replicates add the derivatives of their own terms.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from genbayes.arrays import FloatArray, IntArray
+from genbayes.models.gp.cholesky import factorise, invert_factored, log_determinant, solve_factored
+from genbayes.models.gp.kernels import Correlation, matern52_with_slope, squared_distances
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Sufficient statistics of runs (z, y) with Gaussian noise.
+
+    Attributes:
+        Z: Distinct inputs, shape (u, p).
+        mean: Weighted mean response at each, shape (u,).
+        count: Total weight at each, shape (u,).
+        scatter: Weighted sum of squares around the mean at each, shape (u,).
+    """
+
+    Z: FloatArray
+    mean: FloatArray
+    count: FloatArray
+    scatter: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    @property
+    def n_runs(self) -> float:
+        """Number of runs, replicates included."""
+        return float(self.count.sum())
+
+    def take(self, rows: IntArray) -> Replicates:
+        """Some of the groups, in the order of their numbers, shape (b,)."""
+        return Replicates(self.Z[rows], self.mean[rows], self.count[rows], self.scatter[rows])
+
+    @classmethod
+    def collect(cls, Z: FloatArray, y: FloatArray, weight: FloatArray) -> Replicates:
+        """Group runs by their inputs.
+
+        Args:
+            Z: Inputs, shape (n, p).
+            y: Responses, shape (n,).
+            weight: Positive weights, shape (n,).
+
+        Returns:
+            One group per distinct input, sorted.
+
+        Example:
+            >>> groups = Replicates.collect(np.array([[1.0], [0.0], [1.0]]), np.array([2.0, 5.0, 4.0]), np.ones(3))
+            >>> groups.Z.ravel(), groups.mean, groups.count, groups.scatter
+            (array([0., 1.]), array([5., 3.]), array([1., 2.]), array([0., 2.]))
+        """
+        distinct, group = np.unique(Z, axis=0, return_inverse=True)
+        group = group.reshape(-1)
+        count = np.bincount(group, weights=weight)
+        mean = np.bincount(group, weights=weight * y) / count
+        scatter = np.bincount(group, weights=weight * (y - mean[group]) ** 2)
+        return cls(distinct, mean, np.asarray(count, np.float64), np.asarray(scatter, np.float64))
+
+
+@dataclass(frozen=True)
+class GPParameters:
+    """Everything a stationary GP with constant mean is made of.
+
+    Attributes:
+        length: Length scales, shape (p,).
+        nugget: Noise variance of one run divided by the process variance.
+        variance: Process variance.
+        mean: Constant mean, its generalised least squares estimate.
+    """
+
+    length: FloatArray
+    nugget: float
+    variance: float
+    mean: float
+
+    @property
+    def noise(self) -> float:
+        """Noise variance of one run."""
+        return self.nugget * self.variance
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Restricted log-likelihood at given length scales and noise, maximised over the rest.
+
+    Attributes:
+        value: The log-likelihood.
+        by_log_length: Its derivative with respect to log length, shape (p,).
+        by_log_noise: Its derivatives with respect to log noise, one or more that add up, shape (m,).
+        variance: Process variance that maximises it.
+        mean: Generalised least squares estimate of the mean.
+    """
+
+    value: float
+    by_log_length: FloatArray
+    by_log_noise: FloatArray
+    variance: float
+    mean: float
+
+    @property
+    def gradient(self) -> FloatArray:
+        """Derivative with respect to log length and the log of a noise that all inputs share, shape (p + 1,)."""
+        return np.append(self.by_log_length, self.by_log_noise.sum())
+
+
+def degrees_of_freedom(runs: Replicates) -> float:
+    """N - 1 for N runs, one being spent on the mean; half of N where the total weight is below two.
+
+    Example:
+        >>> degrees_of_freedom(Replicates.collect(np.zeros((3, 1)), np.arange(3.0), np.ones(3)))
+        2.0
+    """
+    return max(runs.n_runs - 1, runs.n_runs / 2)
+
+
+def noise_terms(runs: Replicates, noise: float | FloatArray) -> tuple[float, float]:
+    """What replicates alone add: to the sum of squares, and to the log-likelihood.
+
+    Binois, Gramacy & Ludkovski (2018), equation 9: scatter / lambda joins the quadratic form, and
+    -1/2 sum ((a_i - 1) log lambda_i + log a_i) the log-likelihood. The smallest variance, 1e-12 of a standardised y,
+    is added so that a constant y has a likelihood too.
+
+    Args:
+        runs: Training runs at u inputs.
+        noise: Noise variance over process variance, one number or shape (u,).
+
+    Example:
+        >>> runs = Replicates.collect(np.zeros((2, 1)), np.array([1.0, 3.0]), np.ones(2))
+        >>> [round(term, 3) for term in noise_terms(runs, 0.5)]
+        [4.0, -0.0]
+    """
+    squares = float((runs.scatter / noise).sum()) + 1e-12 * runs.n_runs
+    return squares, -0.5 * float(((runs.count - 1) * np.log(noise) + np.log(runs.count)).sum())
+
+
+PANEL = 256  # rows of K built at a time: the lower triangle costs half of the square, and a panel stays in the cache
+
+
+@dataclass(frozen=True)
+class ExactProfile(Profile):
+    """A profile that knows each input.
+
+    Attributes:
+        by_log_noise: Derivative with respect to the log noise ratio of each input, shape (u,).
+        leftover: Share of each input's mean response that the GP leaves to the noise, between 0 and 1, shape (u,).
+    """
+
+    leftover: FloatArray
+
+
+def exact_profile(
+    runs: Replicates,
+    length: FloatArray,
+    noise: float | FloatArray,
+    *,
+    with_gradient: bool = True,
+    correlation: Correlation = matern52_with_slope,
+) -> ExactProfile:
+    """Restricted log-likelihood and gradient at given length scales and noise.
+
+    Args:
+        runs: Training runs with inputs of shape (u, p).
+        length: Length scales, shape (p,).
+        noise: Noise variance of one run divided by process variance: one number, or one for each input, shape (u,).
+        with_gradient: Whether to compute gradient and leftover, two thirds of the work; NaN otherwise.
+        correlation: Squared distances to correlations and slopes.
+
+    Returns:
+        Value, gradient in log length and log noise, and the profiled mean and variance.
+
+    Example:
+        >>> runs = Replicates.collect(np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.ones(3))
+        >>> profile = exact_profile(runs, np.ones(1), 0.1)
+        >>> round(profile.value, 4), profile.by_log_length.round(4), profile.by_log_noise.sum().round(4)
+        (-2.6708, array([-0.4867]), np.float64(0.0597))
+    """
+    W = runs.Z / length
+    own_noise = noise / runs.count
+    factor, slopes = factorise_correlations(W, own_noise, correlation)
+    w, inverse_y = solve_factored(factor, np.column_stack([np.ones(len(runs)), runs.mean])).T
+    total = float(w.sum())
+    mean = float(w @ runs.mean) / total
+    alpha = inverse_y - mean * w
+    squares, constant = noise_terms(runs, noise)
+    dof = degrees_of_freedom(runs)
+    variance = (squares + float(alpha @ (runs.mean - mean))) / dof
+    spread = dof * math.log(2 * math.pi * math.e * variance)
+    value = -0.5 * (spread + log_determinant(factor) + math.log(total)) + constant
+    if not with_gradient:
+        unknown = np.full(len(runs), np.nan)
+        return ExactProfile(value, np.full(len(length), np.nan), unknown, variance, mean, unknown)
+    inverse = invert_factored(factor)
+    terms = np.column_stack([alpha / math.sqrt(variance), w / math.sqrt(total)])
+    by_length, diagonal = _trace_with_slopes(W, slopes, inverse, terms)
+    by_noise = 0.5 * (diagonal * own_noise + runs.scatter / (noise * variance) - (runs.count - 1))
+    leftover = own_noise * (inverse.diagonal() - w**2 / total)
+    return ExactProfile(value, by_length, by_noise, variance, mean, leftover)
+
+
+def factorise_correlations(
+    W: FloatArray, noise: FloatArray, correlation: Correlation = matern52_with_slope
+) -> tuple[FloatArray, list[FloatArray]]:
+    """Lower Cholesky factor of C + diag(noise), C the correlations of scaled inputs.
+
+    Args:
+        W: Inputs divided by their length scales, shape (u, p).
+        noise: Diagonal to add, shape (u,).
+        correlation: Squared distances to correlations and slopes.
+
+    Returns:
+        The factor, shape (u, u) with zeros above the diagonal, and the slopes of the lower triangle in panels of rows:
+        one that ends before row j has j columns; its entries right of the diagonal are to be ignored.
+
+    Example:
+        >>> factor, _ = factorise_correlations(np.array([[0.0], [100.0]]), np.array([3.0, 8.0]))
+        >>> factor.round(6)
+        array([[2., 0.],
+               [0., 3.]])
+    """
+    if len(W) <= PANEL:
+        K, slope = correlation(squared_distances(W, W))
+        return factorise(K, 1 + noise), [slope]
+    slopes = []
+    K = np.zeros((len(W), len(W)))
+    for start in range(0, len(W), PANEL):
+        stop = min(start + PANEL, len(W))
+        K[start:stop, :stop], slope = correlation(squared_distances(W[start:stop], W[:stop]))
+        slopes.append(slope)
+    return factorise(K, 1 + noise), slopes
+
+
+def _trace_with_slopes(
+    W: FloatArray, slopes: list[FloatArray], inverse: FloatArray, terms: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """1/2 tr(M dK / dlog length_k) for every k, shape (p,), and the diagonal of M, shape (u,).
+
+    M = terms terms' - inverse. dK_ij / dlog l_k = -2 slope_ij (w_ik - w_jk)^2, and for symmetric G = M * slope
+    sum_{i>j} G_ij (w_ik - w_jk)^2 = sum_i w_ik^2 (row + column sums of G)_i - 2 w_k' G w_k: one product with W serves
+    all p derivatives.
+    """
+    sums, cross = np.zeros(len(W)), np.zeros(W.shape[1])
+    diagonal = (terms * terms).sum(axis=1) - inverse.diagonal()
+    for panel, slope in enumerate(slopes):
+        start, stop = panel * PANEL, panel * PANEL + len(slope)
+        G = terms[start:stop] @ terms[:stop].T
+        G -= inverse[start:stop, :stop]
+        G *= slope
+        rows = np.arange(len(G))
+        G[:, start:][rows[:, None] <= rows] = 0.0  # only what lies below the diagonal counts
+        sums[start:stop] += G.sum(axis=1)
+        sums[:stop] += G.sum(axis=0)
+        cross += (W[start:stop] * (G @ W[:stop])).sum(axis=0)
+    return -2 * ((W * W).T @ sums - 2 * cross), diagonal

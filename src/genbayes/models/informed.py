@@ -1,0 +1,174 @@
+"""GPInformedSurrogate: a GP finds the mean, a quantile network the shape of what is left.
+
+A GP is hard to beat on smooth responses and knows only Gaussian laws; a network learns any shape and wastes runs on
+what a GP sees at once. So y = m(x) + s(x) r: m and s are the GP's mean and standard deviation, the network learns the
+law of r from leave-one-out residuals, r_i = (y_i - m_{-i}(x_i)) / s_{-i}(x_i), which are like those of new runs. Where
+nothing but Gaussian noise is left, the network stops at once and the GP's answer stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from genbayes.arrays import FloatArray
+from genbayes.data.columns import MIN_ROWS
+from genbayes.data.dataset import Dataset
+from genbayes.distribution import Normal, QuantileFunction
+from genbayes.distribution.quantile import GRID
+from genbayes.models.base import ScaledRuns, TabularRegressor, known_parameters
+from genbayes.models.gp import FittedGP, Replicates, fit_gp, leave_out
+from genbayes.models.network import QuantileSurrogate
+from genbayes.persistence import Composite, Restore, State
+from genbayes.progress import show_progress
+from genbayes.seeding import RandomState, as_generator
+from genbayes.validation import check_choice, check_count
+
+FARTHEST = 8.0  # standard deviations: a residual beyond is an outlier of the GP, and its size tells nothing more
+
+
+class GPInformedSurrogate(TabularRegressor, Composite):
+    """Quantiles m(x) + s(x) G(tau, z): a GP's mean and standard deviation, a network for the residual's law.
+
+    The network sees z = [x, m(x), log s(x)], so that noise may grow with the response itself.
+
+    Args:
+        n_layers: Hidden layers of the network's f_x; None lets it choose.
+        n_members: Ensemble size of the network; None leaves it to its recipe.
+        n_epochs: Passes over the residuals, at most; None leaves it to its recipe.
+        categorical: Names or indices of inputs that are categories; they become one-hot columns.
+        verbose: Whether to show a progress bar.
+        random_state: Seed of everything random in `fit`.
+
+    Attributes:
+        gp_: The GP, on scaled inputs and responses.
+        residuals_: The network of the standardised residuals.
+        n_features_in_, feature_names_in_: Columns seen in `fit`.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(size=(200, 1))
+        >>> y = np.sin(6 * X[:, 0]) + 0.2 * rng.exponential(size=200)  # noise that is not Gaussian
+        >>> model = GPInformedSurrogate(n_epochs=40, random_state=0).fit(X, y)
+        >>> model.predict_quantiles(X[:3], [0.05, 0.5, 0.95]).shape
+        (3, 3)
+    """
+
+    knows_mean = True  # the GP does
+    gp_: FittedGP
+    residuals_: QuantileSurrogate
+
+    def __init__(
+        self,
+        *,
+        n_layers: int | None = 1,
+        n_members: int | None = None,
+        n_epochs: int | None = None,
+        categorical: Sequence[str | int] | None = None,
+        verbose: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_layers = n_layers
+        self.n_members = n_members
+        self.n_epochs = n_epochs
+        self.categorical = categorical
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the distribution of y given x from runs.
+
+        Args:
+            X: Inputs, shape (n, d): an array, or a pandas or polars frame whose column names are remembered.
+            y: Responses, shape (n,).
+            sample_weight: Weights, shape (n,); a weight of 2 equals giving the row twice.
+
+        Returns:
+            The fitted surrogate.
+        """
+        for name in ("n_layers", "n_members", "n_epochs"):
+            if getattr(self, name) is not None:
+                check_count(getattr(self, name), name)
+        rng_cover, rng_gp, rng_network = as_generator(self.random_state).spawn(3)
+        data = self._take_runs(X, y, sample_weight)
+        runs = self._learn_scales(data, rng_cover)
+        with show_progress("fitting the GP", bool(self.verbose)) as report:
+            groups = Replicates.collect(runs.Z, runs.y, runs.weight)
+            self.gp_ = fit_gp(groups, rng_gp, report=report)
+        self.residuals_ = self._fit_residuals(runs, data, rng_network)
+        return self
+
+    def _fit_residuals(self, runs: ScaledRuns, data: Dataset, rng: np.random.Generator) -> QuantileSurrogate:
+        m, latent, noise = leave_out(self.gp_, runs.Z)
+        s = np.sqrt(latent + noise)
+        r = np.clip((runs.y - m) / s, -FARTHEST, FARTHEST)
+        network = QuantileSurrogate(
+            n_layers=self.n_layers,
+            n_members=self.n_members,
+            n_epochs=self.n_epochs,
+            verbose=self.verbose,
+            random_state=int(rng.integers(2**31)),
+        )
+        k = -(-MIN_ROWS // len(r))  # fewer distinct runs than that were given as replicates; k shares of each are one
+        return network.fit(
+            np.tile(_features(runs.Z, m, s), (k, 1)), np.tile(r, k), sample_weight=np.tile(data.weight / k, k)
+        )
+
+    def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run") -> QuantileFunction | Normal:
+        """The predictive distribution at new inputs.
+
+        Args:
+            X: Inputs, shape (n, d), with the columns of `fit`.
+            of: "run" for a new run at x; "mean" for what the GP knows of E[y | x], epistemic only.
+
+        Returns:
+            One law per row.
+        """
+        check_choice(of, "of", ["run", "mean"])
+        check_is_fitted(self, "residuals_")
+        Z = self._scaled(X)
+        mean, latent, noise = self.gp_.predict(Z)
+        s = np.sqrt(latent + noise)
+        law = self.residuals_.predict_distribution(_features(Z, mean, s))
+        scaler = self.response_scaler_
+        if of == "mean":
+            return Normal(loc=scaler.inverse(mean + s * law.mean()), scale=scaler.scale * np.sqrt(latent))
+        return QuantileFunction(GRID, scaler.inverse(mean[:, None] + s[:, None] * law.ppf(GRID)))
+
+    def summary(self) -> dict[str, str]:
+        """What was fitted and how, in words, for reports."""
+        check_is_fitted(self, "residuals_")
+        inner = self.residuals_.summary()
+        return {
+            "model": type(self).__name__,
+            "distinct runs": str(self.n_rows_),
+            "inputs": str(self.n_features_in_),
+            "GP length scales": ", ".join(f"{length:.3g}" for length in self.gp_.parameters.length),
+            "members": inner["members"],
+            "hidden layers of f_x": inner["hidden layers of f_x"],
+            "epochs": inner["epochs"],
+        }
+
+    def to_state(self) -> State:
+        """What the fitted surrogate keeps in its file."""
+        check_is_fitted(self, "residuals_")
+        state = self._table_state().with_part("gp", State("FittedGP", {}, self.gp_.arrays()))
+        return state.with_part("residuals", self.residuals_.to_state())
+
+    @classmethod
+    def from_parts(cls, state: State, restore: Restore) -> Self:
+        """The surrogate that a file describes."""
+        model = cls(**known_parameters(cls, state.value("parameters")))
+        model._restore_table(state)
+        part = state.nested("gp")
+        model.gp_ = FittedGP.from_arrays({name: part.array(name) for name in part.arrays})
+        model.residuals_ = QuantileSurrogate.from_state(state.nested("residuals"))
+        return model
+
+
+def _features(Z: FloatArray, m: FloatArray, s: FloatArray) -> FloatArray:
+    """The network's inputs z = [x, m, log s], (n, p) -> (n, p + 2)."""
+    return np.column_stack([Z, m, np.log(s)])

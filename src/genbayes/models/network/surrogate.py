@@ -1,0 +1,405 @@
+"""QuantileSurrogate: a scikit-learn regressor that returns the whole predictive distribution (GBC of the paper).
+
+`fit` takes data through one door, lets the feature map and the recipe decide, and keeps what was learnt in
+attributes ending in an underscore. Everything it predicts is read from one law per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from sklearn.base import clone
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from genbayes.arrays import FloatArray
+from genbayes.data.dataset import Dataset
+from genbayes.data.scaling import Bounds, as_bounds
+from genbayes.distribution import Normal, QuantileFunction
+from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.models.base import TabularRegressor, known_parameters, restore_table, state_of_table
+from genbayes.models.network.ensemble import at_levels, law_of_mean, law_over_alternatives, member_quantiles
+from genbayes.models.network.fit import IQNSettings
+from genbayes.models.network.iqn import NetworkShape, PriorIQN
+from genbayes.models.network.loss import DEFAULT, QUANTILE_DOMINANT, LossWeights
+from genbayes.models.network.recipes import train_paper
+from genbayes.models.network.trials import train_fast
+from genbayes.models.protocols import SplitsRegimes
+from genbayes.models.regimes import Bimodality, FeatureMap, Identity, measure_bimodality
+from genbayes.models.regimes.failure import FailureModel, GivenRuns, learn_failures, part_failures
+from genbayes.models.regimes.mixture import GaussianMixture
+from genbayes.models.registry import restore_part, state_of_part
+from genbayes.persistence import State
+from genbayes.seeding import RandomState, as_generator
+from genbayes.training import History, TrainingSettings
+from genbayes.validation import check_choice, check_count, check_finite, check_nonnegative
+
+HISTORY_CURVES = ("epoch", "loss", "held_out_epoch", "held_out_crps")
+
+
+class QuantileSurrogate(TabularRegressor):
+    """Generative Bayesian Computation: an implicit quantile network as a surrogate of a simulator.
+
+    Learns the conditional quantile function Q_tau(Y | x) from runs (x, y), paper sections 3.2 to 3.5.
+
+    Args:
+        weights: Weights of location anchor, ordering and quantile term: "default" (0.3, 0.3, 0.4),
+            "quantile-dominant" (0.1, 0.2, 0.7), "auto" (the second when y is bimodal), or three numbers. None is
+            "auto" for the recipe "fast" and "default" for the recipe "paper".
+        features: None for T(x) = x, a feature map, or a list of maps applied one after another.
+        n_members: Ensemble size K; None leaves it to the recipe.
+        prior_scale: Size of each member's randomized prior, in standard deviations of y; 0 for none.
+        recipe: "fast", our own training with unbiased quantile levels, or "paper", the paper to the letter.
+        y_bounds: (lower, upper) that responses never leave; either may be None.
+        categorical: Names or indices of inputs that are categories.
+        missing: "error" to refuse rows without a response; "regime" to count rows whose y is NaN as failed runs, which
+            teach `predict_failure_probability` and nothing else.
+        n_hidden: Units of a hidden layer; None leaves it to the recipe.
+        n_layers: Hidden layers of f_x; None leaves it to the recipe.
+        n_fourier: Fourier features that join the inputs, for responses that change quickly along an input; 0 for none,
+            None leaves it to the recipe.
+        n_cosines: Size of the embedding of tau.
+        dropout: Share of hidden units silenced in a training step; None leaves it to the recipe.
+        n_epochs: Passes over the rows, for "fast" at most; None leaves it to the recipe.
+        batch_size: Rows of a mini-batch; None leaves it to the recipe.
+        learning_rate: Peak rate of Adam; None leaves it to the recipe.
+        weight_decay: Decoupled weight decay.
+        device: "cpu", "cuda", or "auto" for the GPU where there is one.
+        verbose: Whether to show a progress bar.
+        random_state: Seed of everything random in `fit`.
+
+    Attributes:
+        network_: The fitted stacked network.
+        history_: Course of the training.
+        relevance_: How much each network input matters, the largest 1; ones where the recipe does not ask.
+        spread_: Factor by which unseen rows asked the quantiles to be moved away from their median.
+        settings_: Sizes and training settings used.
+        weights_: The loss weights used.
+        bimodality_: The test statistic behind `weights="auto"`.
+        failure_: Where runs fail, with `missing="regime"`; else None.
+        n_rows_, fingerprint_: Number and SHA-256 of the distinct runs.
+        n_features_in_, feature_names_in_: Columns seen in `fit`.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(size=(200, 1))
+        >>> y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(200)
+        >>> model = QuantileSurrogate(n_epochs=40, random_state=0).fit(X, y)
+        >>> model.predict_quantiles(X[:3], [0.05, 0.5, 0.95]).shape
+        (3, 3)
+    """
+
+    def __init__(
+        self,
+        *,
+        weights: str | Sequence[float] | None = None,
+        features: FeatureMap | Sequence[FeatureMap] | None = None,
+        n_members: int | None = None,
+        prior_scale: float = 0.0,
+        recipe: str = "fast",
+        y_bounds: Bounds | None = None,
+        categorical: Sequence[str | int] | None = None,
+        missing: str = "error",
+        n_hidden: int | None = None,
+        n_layers: int | None = None,
+        n_fourier: int | None = None,
+        n_cosines: int = 32,
+        dropout: float | None = None,
+        n_epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        weight_decay: float = 0.0,
+        device: str = "auto",
+        verbose: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        self.weights = weights
+        self.features = features
+        self.n_members = n_members
+        self.prior_scale = prior_scale
+        self.recipe = recipe
+        self.y_bounds = y_bounds
+        self.categorical = categorical
+        self.missing = missing
+        self.n_hidden = n_hidden
+        self.n_layers = n_layers
+        self.n_fourier = n_fourier
+        self.n_cosines = n_cosines
+        self.dropout = dropout
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.device = device
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the distribution of y given x from runs.
+
+        Args:
+            X: Inputs, shape (n, d): an array, or a pandas or polars frame whose column names are remembered.
+            y: Responses, shape (n,); NaN for a failed run with `missing="regime"`.
+            sample_weight: Weights, shape (n,); a weight of 2 equals giving the row twice, to the bit.
+
+        Returns:
+            The fitted surrogate.
+        """
+        bounds = self._check_settings()
+        rng = as_generator(self.random_state)
+        given = part_failures(X, y, sample_weight) if self.missing == "regime" else None
+        runs_given = (X, y, sample_weight) if given is None else given.done
+        data = self._take_runs(*runs_given, bounds)
+        self.weights_ = self._choose_weights(data)
+        self.features_ = _as_maps(self.features)
+        rng_features, rng_cover, rng_training = rng.spawn(3)
+        Z, y_learnt = data.X, data.y
+        for feature_map, child in zip(self.features_, rng_features.spawn(len(self.features_)), strict=True):
+            Z = _checked_features(feature_map.fit_transform(Dataset(Z, data.y, data.weight), child), Z, feature_map)
+        regimes = _regime_map(self.features_)
+        if regimes is not None:
+            Z = regimes.conditioned(Z)
+            y_learnt = (
+                regimes.standardised(y_learnt) if bounds == (None, None) else y_learnt
+            )  # bounds hold for y itself
+        runs = self._learn_scales(Dataset(Z, y_learnt, data.weight), rng_cover, bounds)
+        train = train_paper if self.recipe == "paper" else train_fast
+        self.network_, self.settings_, self.history_, self.spread_, self.relevance_ = train(self, runs, rng_training)
+        self.failure_ = None if given is None else self._learn_failures(given, rng.spawn(1)[0])
+        return self
+
+    def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run") -> QuantileFunction | Normal:
+        """The predictive distribution at new inputs.
+
+        Args:
+            X: Inputs, shape (n, d), with the columns of `fit`.
+            of: "run" for a new run at x; "mean" for what the ensemble knows of E[y | x], epistemic only.
+
+        Returns:
+            One distribution per row.
+        """
+        check_choice(of, "of", ["run", "mean"])
+        check_is_fitted(self, "network_")
+        Z, scaler = self._features(self._checked(X)), self.response_scaler_
+        regimes = _regime_map(self.features_)
+        probability, parts = (np.ones((len(Z), 1)), [Z]) if regimes is None else regimes.alternatives(Z)
+        found = [member_quantiles(self.network_, self.input_scaler_.transform(part), self.spread_) for part in parts]
+        q = torch.stack(found) if len(found) > 1 else found[0].unsqueeze(0)  # one copy less of what may be large
+        if regimes is not None and scaler.bounds == (None, None):
+            q = at_levels(q, regimes.levels(), scaler)
+        if of == "run":
+            return law_over_alternatives(q, probability, scaler)
+        if q.shape[1] == 1:
+            raise InvalidInput("n_members must be at least 2 for of='mean', got 1; fit again with n_members=5")
+        return law_of_mean(q, probability, scaler)
+
+    @property
+    def knows_mean(self) -> bool:
+        """Whether there are members to disagree, so that of="mean" is answered."""
+        return self.network_.shape.n_members > 1
+
+    def predict_failure_probability(self, X: Any) -> FloatArray:
+        """Probability that a run at x fails, by the runs of `fit` whose response was missing, (n, d) -> (n,).
+
+        Needs `missing="regime"`; zeros where no run had failed.
+        """
+        check_is_fitted(self, "network_")
+        if self.failure_ is None:
+            raise InvalidInput(
+                f"missing must be 'regime' for predict_failure_probability, got {self.missing!r}; "
+                "fit again with missing='regime' and y NaN where a run failed"
+            )
+        return self.failure_.probability(self._checked(X))
+
+    def summary(self) -> dict[str, str]:
+        """What was fitted and how, in words, for reports."""
+        check_is_fitted(self, "network_")
+        shape, training = self.settings_.shape, self.settings_.training
+        w = self.weights_
+        return {
+            "recipe": self.recipe,
+            "distinct runs": str(self.n_rows_),
+            "inputs": str(self.n_features_in_),
+            "members": str(shape.n_members),
+            "hidden layers of f_x": " + ".join(str(width) for width in shape.widths),
+            **({"Fourier features": str(shape.n_fourier)} if shape.n_fourier else {}),
+            "loss weights": f"{w.location:g}, {w.order:g}, {w.quantile:g}",
+            "dropout": f"{self.settings_.dropout:g}",
+            "randomized prior": f"{self.settings_.prior_scale:g}",
+            "epochs": f"{self.history_.epoch[-1]:.0f} of at most {training.most_epochs}",
+            "spread factor": f"{self.spread_:.2f}",
+            "training time": f"{self.history_.seconds:.1f} s on {self.history_.n_threads} thread(s)",
+            **({} if self.failure_ is None else {"failed runs": str(self.failure_.n_failed)}),
+        }
+
+    def to_state(self) -> State:
+        """What the fitted surrogate keeps in its file: settings, scales, columns, data fingerprint, network."""
+        check_is_fitted(self, "network_")
+        table, mixture = state_of_table(self), self.bimodality_.mixture
+        values: dict[str, Any] = {
+            **table.values,
+            "weights": asdict(self.weights_),
+            "bimodality": [self.bimodality_.bic_gain, self.bimodality_.valley],
+            "settings": asdict(self.settings_),
+            "spread": self.spread_,
+            "seconds": self.history_.seconds,
+            "n_threads": self.history_.n_threads,
+            "n_maps": len(self.features_),
+        }
+        arrays = {f"network.{name}": part.detach().cpu().numpy() for name, part in self.network_.state_dict().items()}
+        arrays |= {**table.arrays, "relevance": self.relevance_}
+        arrays |= {f"history.{name}": getattr(self.history_, name) for name in HISTORY_CURVES}
+        arrays |= {"mixture": np.stack([mixture.share, mixture.mean, mixture.sd])}
+        state = State("QuantileSurrogate", values, arrays)
+        for i, each in enumerate(self.features_):
+            state = state.with_part(f"map{i}", state_of_part(each, "feature map"))
+        return state if self.failure_ is None else state.with_part("failure", self.failure_.to_state())
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The surrogate that a file describes; every part is checked against the others."""
+        model = cls(**known_parameters(cls, state.value("parameters")))
+        restore_table(model, state)
+        model.weights_ = LossWeights(**state.value("weights"))
+        bic_gain, valley = state.value("bimodality")
+        mixture = GaussianMixture(*state.array("mixture", (3, 2)))
+        model.bimodality_ = Bimodality(float(bic_gain), float(valley), mixture)
+        model.settings_ = _restored_settings(state.value("settings"))
+        parts = [state.nested(f"map{i}") for i in range(int(state.value("n_maps")))]
+        model.features_ = [restore_part(part, FeatureMap, "feature map") for part in parts]
+        if any(not isinstance(each, Identity) for each in model.features_):
+            model.features = [clone(each) for each in model.features_]
+        model.network_ = _restored_network(model.settings_, state, model.input_scaler_.n_outputs)
+        epoch, loss, checked_at, crps = (state.array(f"history.{name}", (None,)) for name in HISTORY_CURVES)
+        seconds, n_threads = float(state.value("seconds")), int(state.value("n_threads"))
+        model.history_ = History(epoch, loss, checked_at, crps, seconds, n_threads)
+        model.spread_ = float(state.value("spread"))
+        model.relevance_ = state.array("relevance", (model.input_scaler_.n_outputs,))
+        is_regime = model.missing == "regime"
+        model.failure_ = FailureModel.from_state(state.nested("failure"), model.n_features_in_) if is_regime else None
+        return model
+
+    def _check_settings(self) -> Bounds:
+        """Every constructor argument but data-dependent ones, checked at the door; the bounds of y as a pair."""
+        check_choice(self.recipe, "recipe", ["fast", "paper"])
+        check_choice(self.device, "device", ["auto", "cpu", "cuda"])
+        check_choice(self.missing, "missing", ["error", "regime"])
+        for name in ("n_members", "n_hidden", "n_layers", "n_epochs", "batch_size", "n_fourier"):
+            value: int | None = getattr(self, name)
+            if value is not None:
+                check_count(value, name, at_least=0 if name == "n_fourier" else 1)
+        if self.learning_rate is not None:
+            check_nonnegative(self.learning_rate, "learning_rate", strictly=True)
+        if self.dropout is not None and not (isinstance(self.dropout, (int, float)) and 0 <= self.dropout < 1):
+            raise InvalidInput(f"dropout must lie in [0, 1), got {self.dropout!r}")
+        check_count(self.n_cosines, "n_cosines")
+        check_nonnegative(self.prior_scale, "prior_scale")
+        check_nonnegative(self.weight_decay, "weight_decay")
+        return as_bounds(self.y_bounds)
+
+    def _choose_weights(self, data: Dataset) -> LossWeights:
+        named = {"default": DEFAULT, "quantile-dominant": QUANTILE_DOMINANT}
+        self.bimodality_ = measure_bimodality(data.y, data.weight)
+        weights = self.weights
+        if weights is None:
+            weights = "auto" if self.recipe == "fast" else "default"
+        if isinstance(weights, str):
+            check_choice(weights, "weights", [*named, "auto"])
+            automatic = QUANTILE_DOMINANT if self.bimodality_.is_bimodal else DEFAULT
+            return named.get(weights, automatic)
+        try:
+            values = np.asarray(weights, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.empty(0)
+        if values.shape != (3,) or not np.isfinite(values).all() or (values < 0).any() or values[2] == 0:
+            raise InvalidInput(
+                f"weights must be three numbers of at least 0, the last positive, got {self.weights!r}; "
+                "pass (0.3, 0.3, 0.4)"
+            )
+        return LossWeights(*values.tolist())
+
+    def _learn_failures(self, given: GivenRuns, rng: np.random.Generator) -> FailureModel:
+        X = self._checked(given.X)
+        weight = np.ones(len(X))
+        if given.weight is not None:
+            weight = _check_sample_weight(given.weight, X, dtype=np.float64, ensure_non_negative=True)
+        return learn_failures(X, given.failed, weight, rng)
+
+    def _features(self, X: FloatArray) -> FloatArray:
+        for feature_map in self.features_:
+            X = _checked_features(feature_map.transform(X), X, feature_map)
+        return X
+
+
+def _as_maps(features: FeatureMap | Sequence[FeatureMap] | None) -> list[FeatureMap]:
+    """Unfitted copies of the feature maps, in order."""
+    if features is None:
+        return [Identity()]
+    maps = list(features) if isinstance(features, (list, tuple)) else [features]
+    for each in maps:
+        if not isinstance(each, FeatureMap):
+            raise InvalidInput(f"features must be None, a feature map or a list of them, got {each!r}")
+    return [clone(each) for each in maps]
+
+
+def _regime_map(maps: Sequence[FeatureMap]) -> SplitsRegimes | None:
+    """The fitted map that splits the runs into regimes, if there is one."""
+    splitting = [each for each in maps if isinstance(each, SplitsRegimes) and len(each.levels()[0]) > 1]
+    if len(splitting) > 1:
+        names = " and ".join(type(each).__name__ for each in splitting)
+        raise InvalidInput(
+            f"features must hold at most one map that splits the runs into regimes, got {names}; "
+            "pass mix=False to all but one"
+        )
+    return splitting[0] if splitting else None
+
+
+def _checked_features(Z: FloatArray, X: FloatArray, feature_map: FeatureMap) -> FloatArray:
+    """What a map returned for inputs X, shape (n, d), if it is finite, (n, p), and starts with X itself."""
+    name, d = type(feature_map).__name__, X.shape[1]
+    if Z.ndim != 2 or len(Z) != len(X) or Z.shape[1] < d or not np.array_equal(Z[:, :d], X):
+        raise InvalidInput(
+            f"features must return x followed by new columns, got shape {Z.shape} from {name} for {X.shape}"
+        )
+    return check_finite(Z, f"what {name} returns")
+
+
+def _restored_settings(values: dict[str, Any]) -> IQNSettings:
+    """Settings as a file holds them."""
+    kept = {name: value for name, value in values.items() if name != "input_penalty"}  # always 0 in older files
+    shape = dict(values["shape"])
+    shape["blocks"] = tuple(tuple(block) for block in shape["blocks"])
+    parts = {"shape": NetworkShape(**shape), "weights": LossWeights(**values["weights"])}
+    return IQNSettings(**{**kept, **parts, "training": TrainingSettings(**values["training"])})
+
+
+def _restored_network(settings: IQNSettings, state: State, n_inputs: int) -> PriorIQN:
+    """The network of a file, whose tensors must have the sizes that its settings say."""
+    if settings.shape.n_inputs != n_inputs:
+        raise UnreadableFile(
+            f"the network in the model file must have {n_inputs} inputs, got {settings.shape.n_inputs}"
+        )
+    _require_sizes(settings.shape, state)
+    generators = [torch.Generator() for _ in range(settings.shape.n_members)]
+    network = PriorIQN(settings.shape, generators, settings.prior_scale)
+    kept = network.state_dict()
+    for name, tensor in kept.items():
+        kept[name] = torch.from_numpy(state.array(f"network.{name}", tuple(tensor.shape)).copy())
+    network.load_state_dict(kept)
+    return network
+
+
+def _require_sizes(shape: NetworkShape, state: State) -> None:
+    """The file must hold tensors of the sizes its manifest claims, before memory is set aside for them."""
+    members, merge = shape.n_members, shape.n_merge
+    state.array("network.trained.f_1.weight", (members, merge, merge))
+    state.array("network.trained.f_tau.weight", (members, shape.n_cosines, merge))
+    for i, width in enumerate(shape.widths):
+        state.array(f"network.trained.f_x.{i}.weight", (members, None, width))
+    if shape.n_fourier:
+        state.array("network.trained.fourier.weight", (members, None, shape.n_fourier))
+    for i, (start, stop, size) in enumerate(shape.blocks):
+        state.array(f"network.trained.embeddings.{i}.weight", (members, stop - start, size))

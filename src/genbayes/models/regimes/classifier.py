@@ -1,0 +1,176 @@
+"""A classifier of the regimes from x, and its honest probabilities at the rows it was learnt from (paper section 4.2).
+
+"Classifier accuracy is the key bottleneck", and no one classifier is best for a plane among noise, a star on a fine
+grid and ten inputs alike. So a committee: a linear one, a support vector machine and, where runs are many, small deep
+networks. Each predicts rows it has not seen; `stacking` weighs them by that; and those same out-of-fold probabilities
+are what a model on top should be trained on, since new inputs will be unseen too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from genbayes.arrays import FloatArray, IntArray
+from genbayes.data.scaling import InputScaler
+from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.models.regimes.perceptron import PerceptronScores, fit_perceptrons
+from genbayes.models.regimes.stacking import LinearScores, Member, Stack, fit_linear, fit_stack
+from genbayes.models.regimes.svm import KernelScores, KernelTrials, walk
+from genbayes.persistence import State
+from genbayes.progress import Report
+
+FEWEST_INPUTS = 4  # distinct ones: two on either side of a boundary, so that one of a side can be left out
+N_FOLDS = 5
+MANY_FOLDS, FEW_ROWS = 10, 200  # few rows cannot spare a fifth of them
+MANY_ROWS = 2_000  # from here on networks are asked too; with fewer they add next to nothing and take longest
+NO_SAY = 1e-3  # a classifier whose scores move the sum of all by less than this share is left out
+MEMBERS: dict[str, Callable[[State, int, int], Member]] = {
+    "LinearScores": LinearScores.from_state,
+    "KernelScores": KernelScores.from_state,
+    "PerceptronScores": PerceptronScores.from_state,
+}  # the only members a file may name
+
+
+@dataclass(frozen=True)
+class RegimeClassifier:
+    """Probability of each regime at an input.
+
+    Attributes:
+        scaler: Standardises the inputs.
+        members: The classifiers that have a say.
+        stack: How their scores become probabilities.
+    """
+
+    scaler: InputScaler
+    members: tuple[Member, ...]
+    stack: Stack
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the members are."""
+        return tuple(type(member).__name__.removesuffix("Scores").lower() for member in self.members)
+
+    def probabilities(self, X: FloatArray) -> FloatArray:
+        """Probability of each regime, (n, d) -> (n, k)."""
+        Z = self.scaler.transform(X)
+        return self.stack.probabilities([member.scores(Z) for member in self.members])
+
+    def to_state(self) -> State:
+        """Scales, members and stack."""
+        arrays = {"center": self.scaler.center, "scale": self.scaler.scale}
+        arrays |= {"offset": self.stack.offset, "slope": self.stack.slope}
+        state = State("RegimeClassifier", {"n_members": len(self.members)}, arrays)
+        for j, member in enumerate(self.members):
+            state = state.with_part(f"member{j}", member.to_state())
+        return state
+
+    @classmethod
+    def from_state(cls, state: State, d: int, k: int) -> RegimeClassifier:
+        """The classifier of k regimes from d inputs that a file describes."""
+        scaler = InputScaler(state.array("center", (d,)), state.array("scale", (d,)), tuple(range(d)))
+        parts = [state.nested(f"member{j}") for j in range(int(state.value("n_members")))]
+        for part in parts:
+            if part.kind not in MEMBERS:
+                raise UnreadableFile(f"the model file must name a known classifier, got {part.kind!r}")
+        members = tuple(MEMBERS[part.kind](part, d, k) for part in parts)
+        return cls(scaler, members, Stack(state.array("offset", (k,)), state.array("slope", (len(members),))))
+
+
+def fit_classifier(
+    X: FloatArray,
+    evidence: FloatArray,
+    label: FloatArray,
+    weight: FloatArray,
+    rng: np.random.Generator,
+    report: Report | None = None,
+) -> tuple[RegimeClassifier, FloatArray]:
+    """Learn the regimes from the inputs.
+
+    Args:
+        X: Inputs, shape (n, d).
+        evidence: Log density of each response in each regime, the largest of a row 0, shape (n, k).
+        label: Probability of each regime given the response alone, shape (n, k).
+        weight: Positive weights, shape (n,).
+        rng: Draws the folds and trains the networks.
+        report: Called with (step, steps, loss) while the networks train.
+
+    Returns:
+        The classifier, and for each row the probabilities it gave before it had seen that row, shape (n, k).
+    """
+    rng_folds, rng_rows, rng_networks = rng.spawn(3)
+    scaler = InputScaler.learn(X, weight)
+    Z = scaler.transform(X)
+    folds = draw_folds(Z, label.argmax(axis=1), rng_folds)
+    trials = KernelTrials(Z, evidence, label, weight, folds, rng_rows.permutation(len(Z)))
+    place = walk(trials.loss)
+    members: list[Member] = [fit_linear(Z, evidence, weight), trials.fit(place)]
+    unseen = [_linear_out_of_fold(Z, evidence, weight, folds), trials.out_of_fold(place)]
+    if len(Z) >= MANY_ROWS:
+        networks = fit_perceptrons(Z, evidence, weight, folds, rng_networks, report)
+        members.append(networks)
+        unseen.append(networks.out_of_fold(Z, folds))
+    return _committee(scaler, members, unseen, evidence, weight)
+
+
+def require_distinct(X: FloatArray, wanted_by: str) -> None:
+    """Refuse inputs, shape (n, d), of which too few differ for a boundary to be learnt from them."""
+    n_distinct = len(np.unique(X, axis=0))
+    if n_distinct < FEWEST_INPUTS:
+        raise InvalidInput(
+            f"X must have at least {FEWEST_INPUTS} distinct rows for {wanted_by} to learn a boundary from, "
+            f"got {n_distinct}; add runs at other inputs, or do without"
+        )
+
+
+def draw_folds(Z: FloatArray, label: IntArray, rng: np.random.Generator) -> list[IntArray]:
+    """Folds with equal shares of every label; rows of one input stay together, so that a fold is new to the others.
+
+    Args:
+        Z: Inputs, shape (n, p).
+        label: Most probable regime of each row, shape (n,).
+        rng: Draws the order.
+
+    Returns:
+        Row numbers of each fold, sorted.
+
+    Example:
+        >>> folds = draw_folds(np.arange(400.0)[:, None], np.arange(400) % 2, np.random.default_rng(0))
+        >>> [len(fold) for fold in folds]
+        [80, 80, 80, 80, 80]
+    """
+    _, first, group = np.unique(Z, axis=0, return_index=True, return_inverse=True)
+    n_folds = min(N_FOLDS if len(first) >= FEW_ROWS else MANY_FOLDS, len(first))
+    order = rng.permutation(len(first))
+    order = order[np.argsort(label[first][order], kind="stable")]
+    fold_of_group = np.empty(len(first), np.int64)
+    fold_of_group[order] = np.arange(len(first)) % n_folds
+    fold = fold_of_group[group.reshape(-1)]
+    return [np.flatnonzero(fold == j) for j in range(n_folds)]
+
+
+def _linear_out_of_fold(Z: FloatArray, evidence: FloatArray, weight: FloatArray, folds: list[IntArray]) -> FloatArray:
+    scores = np.empty(evidence.shape)
+    for rows in folds:
+        others = np.setdiff1d(np.arange(len(Z)), rows)
+        scores[rows] = fit_linear(Z[others], evidence[others], weight[others]).scores(Z[rows])
+    return scores
+
+
+def _committee(
+    scaler: InputScaler,
+    members: list[Member],
+    unseen: list[FloatArray],
+    evidence: FloatArray,
+    weight: FloatArray,
+) -> tuple[RegimeClassifier, FloatArray]:
+    """The members that have a say, and the probabilities of rows they had not seen."""
+    stack, _ = fit_stack(unseen, evidence, weight)
+    say = stack.slope * np.array([scores.std() for scores in unseen])
+    chosen = np.flatnonzero(say >= max(NO_SAY * say.sum(), float(np.finfo(np.float64).tiny)))
+    chosen = chosen if len(chosen) else np.zeros(1, np.int64)  # inputs that tell nothing: one member, of slope 0
+    stack, _ = fit_stack([unseen[j] for j in chosen], evidence, weight)
+    probabilities = stack.probabilities([unseen[j] for j in chosen])
+    return RegimeClassifier(scaler, tuple(members[j] for j in chosen), stack), probabilities

@@ -1,0 +1,246 @@
+"""T(x) = x, the plain GBC of the paper."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from genbayes.arrays import FloatArray, IntArray
+from genbayes.data.dataset import Dataset
+from genbayes.data.scaling import weighted_moments
+from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
+from genbayes.models.regimes.classifier import RegimeClassifier, fit_classifier, require_distinct
+from genbayes.models.regimes.mixture import MOST_REGIMES, GaussianMixture, evidence_of, find_regimes
+from genbayes.models.regimes.stacking import responsibilities
+from genbayes.persistence import State
+from genbayes.validation import check_count
+
+
+class FeatureMap(BaseEstimator, ABC):
+    """T(x): inputs followed by columns that the map adds."""
+
+    @abstractmethod
+    def fit_transform(self, data: Dataset, rng: np.random.Generator) -> FloatArray:
+        """Learn from the runs and return their features, shape (n, p), p >= d."""
+
+    @abstractmethod
+    def transform(self, X: FloatArray) -> FloatArray:
+        """Features of new inputs, (n, d) -> (n, p)."""
+
+    @abstractmethod
+    def to_state(self) -> State:
+        """What a fitted map keeps."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, state: State) -> FeatureMap:
+        """The map that `to_state` described."""
+
+
+class OneRegimeWarning(GenBayesWarning):
+    """The response has one regime, so that boundary features add nothing."""
+
+
+class BoundaryFeatures(FeatureMap):
+    """Inputs followed by the probability of the upper regime, or by that of each where there are more than two.
+
+    Args:
+        n_regimes: Number of regimes; None to find it in the responses.
+        mix: Whether a model on top learns the law within each regime and mixes these by the probabilities; False shows
+            it the probabilities themselves, as the paper does.
+
+    Attributes:
+        mixture_: One Gaussian for each regime, in order of their means.
+        n_regimes_: Their number; with 1, T(x) = x.
+        classifier_: Probability of each regime at x; None for one regime.
+        accuracy_: Share of rows whose regime the classifier names rightly without having seen them.
+        location_, scale_: Mean and spread of the responses in each regime, shape (k,).
+
+    Example:
+        >>> X = np.linspace(-1, 1, 100)[:, None]
+        >>> y = np.where(X[:, 0] > 0.2, 8.0, 0.0) + np.sin(50 * X[:, 0])
+        >>> boundary = BoundaryFeatures()
+        >>> Z = boundary.fit_transform(Dataset(X, y, np.ones(100)), np.random.default_rng(0))
+        >>> boundary.transform(np.array([[-0.5], [0.9]])).round(1)
+        array([[-0.5,  0. ],
+               [ 0.9,  1. ]])
+    """
+
+    mixture_: GaussianMixture
+    classifier_: RegimeClassifier | None
+    accuracy_: float
+    location_: FloatArray
+    scale_: FloatArray
+
+    def __init__(self, n_regimes: int | None = None, mix: bool = True) -> None:
+        self.n_regimes = n_regimes
+        self.mix = mix
+
+    @property
+    def n_regimes_(self) -> int:
+        """Number of regimes found."""
+        return len(self.mixture_)
+
+    def fit_transform(self, data: Dataset, rng: np.random.Generator) -> FloatArray:
+        """Learn regimes and classifier; the inputs of the runs with out-of-fold probabilities, (n, p)."""
+        self.mixture_ = find_regimes(data.y, data.weight, self._checked_number(data.y))
+        self.n_inputs_ = data.X.shape[1]
+        if len(self.mixture_) == 1:
+            return self._without_regimes(data.X)
+        require_distinct(data.X, "BoundaryFeatures")
+        evidence = evidence_of(self.mixture_, data.y)
+        label = responsibilities(evidence, self.mixture_.share)
+        seen = np.unique(label.argmax(axis=1))
+        if len(seen) < len(self.mixture_):
+            raise InvalidInput(
+                f"y must show {len(self.mixture_)} regimes for n_regimes={self.n_regimes}, got {len(seen)} with any "
+                "runs; leave n_regimes=None to let the responses say how many"
+            )
+        self.classifier_, unseen = fit_classifier(data.X, evidence, label, data.weight, rng)
+        right = unseen.argmax(axis=1) == label.argmax(axis=1)
+        self.accuracy_ = float(np.average(right, weights=data.weight))
+        # the regime that response and input together name, the latter by classifiers that have not seen the run
+        self._regime = (np.log(np.maximum(unseen, np.finfo(np.float64).tiny)) + evidence).argmax(axis=1)
+        self.location_, self.scale_ = _levels_of(data, self._regime, self.n_regimes_)
+        return self._appended(data.X, unseen)
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """Inputs and probabilities of their regimes, (n, d) -> (n, p)."""
+        self._require_fitted()
+        if self.classifier_ is None:
+            return X
+        return self._appended(X, self.classifier_.probabilities(X))
+
+    def conditioned(self, Z: FloatArray) -> FloatArray:
+        """Features of the runs just fitted with their regimes in place of the probabilities, (n, p) -> (n, p)."""
+        return self._in_regime(Z, self._regime) if self.mix and self.classifier_ is not None else Z
+
+    def alternatives(self, Z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        """Probabilities of the regimes, (n, k), and features in each, k of (n, p)."""
+        if not self.mix or self.classifier_ is None:
+            return np.ones((len(Z), 1)), [Z]
+        upper = Z[:, self._columns]
+        probability = np.column_stack([1 - upper, upper]) if self.n_regimes_ == 2 else upper
+        return probability, [self._in_regime(Z, np.full(len(Z), k)) for k in range(self.n_regimes_)]
+
+    def standardised(self, y: FloatArray) -> FloatArray:
+        """Responses of the runs just fitted minus the mean of their regime, over its spread, (n,) -> (n,)."""
+        if not self.mix or self.classifier_ is None:
+            return y
+        return np.asarray((y - self.location_[self._regime]) / self.scale_[self._regime])
+
+    def levels(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and spread of the responses in each regime, (k,) each; one of 0 and 1 where nothing is split."""
+        if not self.mix or self.classifier_ is None:
+            return np.zeros(1), np.ones(1)
+        return self.location_, self.scale_
+
+    def to_state(self) -> State:
+        """The mixture, the classifier and how good it is."""
+        self._require_fitted()
+        values = {
+            "n_regimes": None if self.n_regimes is None else int(self.n_regimes),
+            "mix": bool(self.mix),
+            "n_inputs": self.n_inputs_,
+            "accuracy": self.accuracy_,
+        }
+        mixture = np.stack([self.mixture_.share, self.mixture_.mean, self.mixture_.sd])
+        if self.classifier_ is None:
+            return State("BoundaryFeatures", values, {"mixture": mixture})
+        arrays = {"mixture": mixture, "levels": np.stack([self.location_, self.scale_])}
+        return State("BoundaryFeatures", values, arrays).with_part("classifier", self.classifier_.to_state())
+
+    @classmethod
+    def from_state(cls, state: State) -> BoundaryFeatures:
+        """The map that a file describes."""
+        boundary = cls(state.value("n_regimes"), bool(state.value("mix")))
+        mixture = state.array("mixture", (3, None))
+        if mixture.shape[1] < 1:
+            raise UnreadableFile("the mixture in the model file must have a regime, got none")
+        boundary.mixture_ = GaussianMixture(*mixture)
+        boundary.n_inputs_ = int(state.value("n_inputs"))
+        boundary.accuracy_ = float(state.value("accuracy"))
+        boundary.classifier_ = None
+        if boundary.n_regimes_ > 1:
+            part = state.nested("classifier")
+            boundary.classifier_ = RegimeClassifier.from_state(part, boundary.n_inputs_, boundary.n_regimes_)
+            boundary.location_, boundary.scale_ = state.array("levels", (2, boundary.n_regimes_))
+        return boundary
+
+    def _require_fitted(self) -> None:
+        if not hasattr(self, "mixture_"):
+            raise NotFittedError("This BoundaryFeatures instance is not fitted yet; call fit_transform first")
+
+    def _checked_number(self, y: FloatArray) -> int | None:
+        if self.n_regimes is None:
+            return None
+        wanted, most = check_count(self.n_regimes, "n_regimes", at_least=2), min(MOST_REGIMES, len(np.unique(y)))
+        if wanted > most:
+            raise InvalidInput(f"n_regimes must be at most {most} for these responses, got {wanted}")
+        return wanted
+
+    def _without_regimes(self, X: FloatArray) -> FloatArray:
+        """T(x) = x, and a warning that says so."""
+        self.classifier_, self.accuracy_ = None, 1.0
+        warnings.warn(
+            "the response has one regime, so BoundaryFeatures adds nothing and T(x) = x was used; "
+            "pass n_regimes=2 to insist on two",
+            OneRegimeWarning,
+            stacklevel=3,
+        )
+        return X
+
+    @property
+    def _columns(self) -> slice:
+        """Where the probabilities stand among the features."""
+        return slice(self.n_inputs_, self.n_inputs_ + (1 if self.n_regimes_ == 2 else self.n_regimes_))
+
+    def _in_regime(self, Z: FloatArray, regime: IntArray) -> FloatArray:
+        """Features with the indicator of a regime, shape (n,), in place of the probabilities."""
+        certain = Z.copy()
+        indicator = np.eye(self.n_regimes_)[regime]
+        certain[:, self._columns] = indicator[:, 1:] if self.n_regimes_ == 2 else indicator
+        return certain
+
+    def _appended(self, X: FloatArray, probabilities: FloatArray) -> FloatArray:
+        """With two regimes one probability says it all."""
+        return np.column_stack([X, probabilities[:, 1:] if self.n_regimes_ == 2 else probabilities])
+
+
+def _levels_of(data: Dataset, regime: IntArray, k: int) -> tuple[FloatArray, FloatArray]:
+    """Weighted mean and standard deviation of the responses in each regime, (k,) each; 0 and 1 for an empty one."""
+    location, scale = np.zeros(k), np.ones(k)
+    for each in np.unique(regime):
+        rows = regime == each
+        location[each], scale[each] = weighted_moments(data.y[rows], data.weight[rows])
+    return location, scale
+
+
+class Identity(FeatureMap):
+    """Features are the inputs.
+
+    Example:
+        >>> Identity().transform(np.array([[1.0, 2.0]]))
+        array([[1., 2.]])
+    """
+
+    def fit_transform(self, data: Dataset, rng: np.random.Generator) -> FloatArray:
+        """The inputs of the runs, (n, d)."""
+        return data.X
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """The inputs themselves."""
+        return X
+
+    def to_state(self) -> State:
+        """Nothing but its name."""
+        return State("Identity")
+
+    @classmethod
+    def from_state(cls, state: State) -> Identity:
+        """A new one."""
+        return cls()

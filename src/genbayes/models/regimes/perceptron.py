@@ -1,0 +1,168 @@
+"""Scores from small deep networks, paper section 4.2: the committee's member for many runs.
+
+One network per fold of the rows, all trained in one stack. Each keeps its own fold aside, by which it also knows when
+to stop; so every row was unseen by one network, and new inputs get the mean of all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genbayes.arrays import FloatArray, IntArray
+from genbayes.errors import UnreadableFile
+from genbayes.persistence import State
+from genbayes.progress import Report
+from genbayes.seeding import torch_generator
+from genbayes.training import TrainingSettings, minimise
+
+N_HIDDEN = 64
+N_LAYERS = 3
+LEARNING_RATE = 6e-3
+WARMUP = 0.03
+AVERAGING = 0.99
+FEWEST_STEPS, MOST_STEPS = 400, 3_000
+STEPS_PER_ROW = 3  # between the two limits: few rows are soon known by heart
+SMALLEST_BATCH, LARGEST_BATCH = 64, 512
+STEPS_BETWEEN_CHECKS = 25
+PATIENCE = 24  # checks: a winding boundary is found late
+
+
+@dataclass(frozen=True)
+class PerceptronScores:
+    """K networks of equal shape, h <- relu(h W + b), with the mean of their last layers as scores.
+
+    Attributes:
+        weights: W of each layer, shape (K, i, o).
+        biases: b of each layer, shape (K, 1, o).
+    """
+
+    weights: tuple[FloatArray, ...]
+    biases: tuple[FloatArray, ...]
+
+    def scores(self, Z: FloatArray) -> FloatArray:
+        """Mean scores of the networks, (n, p) -> (n, k)."""
+        each = [self.scores_of(network, Z) for network in range(len(self.weights[0]))]
+        return np.asarray(np.mean(each, axis=0))
+
+    def scores_of(self, network: int, Z: FloatArray) -> FloatArray:
+        """Scores of one network, centred over the regimes, (n, p) -> (n, k)."""
+        h = Z  # in float64, so that a row's scores do not depend on its company
+        for i, (W, b) in enumerate(zip(self.weights, self.biases, strict=True)):
+            h = h @ W[network].astype(np.float64) + b[network]
+            h = np.maximum(h, 0.0) if i < len(self.weights) - 1 else h
+        return np.asarray(h - h.mean(axis=1, keepdims=True))
+
+    def out_of_fold(self, Z: FloatArray, folds: Sequence[IntArray]) -> FloatArray:
+        """Scores of every row by the network that has kept its fold aside, (n, p) -> (n, k)."""
+        scores = np.empty((len(Z), self.biases[-1].shape[2]))
+        for network, rows in enumerate(folds):
+            scores[rows] = self.scores_of(network, Z[rows])
+        return scores
+
+    def to_state(self) -> State:
+        """Weights and biases of the layers."""
+        arrays = {f"weight{i}": W for i, W in enumerate(self.weights)}
+        arrays |= {f"bias{i}": b for i, b in enumerate(self.biases)}
+        return State("PerceptronScores", {"n_layers": len(self.weights)}, arrays)
+
+    @classmethod
+    def from_state(cls, state: State, p: int, k: int) -> PerceptronScores:
+        """Scores of k regimes from p inputs, as a file describes them."""
+        n_layers = int(state.value("n_layers"))
+        if n_layers < 1:
+            raise UnreadableFile(f"a network in the model file must have a layer, got {n_layers}")
+        members, width = len(state.array("weight0", (None, p, None))), p
+        weights, biases = [], []
+        for i in range(n_layers):
+            W = state.array(f"weight{i}", (members, width, k if i == n_layers - 1 else None))
+            width = W.shape[2]
+            weights.append(W)
+            biases.append(state.array(f"bias{i}", (members, 1, width)))
+        return cls(tuple(weights), tuple(biases))
+
+
+def fit_perceptrons(
+    Z: FloatArray,
+    evidence: FloatArray,
+    weight: FloatArray,
+    folds: Sequence[IntArray],
+    rng: np.random.Generator,
+    report: Report | None = None,
+) -> PerceptronScores:
+    """Train one network per fold on the rows outside it.
+
+    Args:
+        Z: Scaled inputs, shape (n, p).
+        evidence: Log density of each response in each regime, shape (n, k).
+        weight: Positive weights, shape (n,).
+        folds: Row numbers of each fold.
+        rng: Draws first weights and orders of the rows.
+        report: Called with (step, steps, loss) now and then.
+    """
+    generators = [torch_generator(child) for child in rng.spawn(len(folds))]
+    learn, aside = _rows(len(Z), folds)
+    parameters = _first_weights(Z.shape[1], evidence.shape[1], generators)
+    tensors = [torch.as_tensor(a, dtype=torch.float32) for a in (Z, evidence, weight / weight.mean())]
+
+    def loss(rows: Tensor) -> Tensor:
+        z, log_density, w = (part[rows] for part in tensors)
+        scores = _forward(z, parameters)
+        miss = torch.logsumexp(scores, dim=-1) - torch.logsumexp(scores + log_density, dim=-1)
+        return (w * miss).mean(dim=1)
+
+    @torch.no_grad()
+    def held_out() -> Tensor:
+        return loss(aside)
+
+    minimise(loss, parameters, learn, _settings(len(learn[0])), generators, held_out=held_out, report=report)
+    arrays = [parameter.detach().numpy() for parameter in parameters]
+    return PerceptronScores(tuple(arrays[0::2]), tuple(arrays[1::2]))
+
+
+def _settings(n: int) -> TrainingSettings:
+    batch = int(np.clip(2 ** round(math.log2(max(n, 2) / 16)), SMALLEST_BATCH, LARGEST_BATCH))
+    n_steps = int(np.clip(STEPS_PER_ROW * n, FEWEST_STEPS, MOST_STEPS))
+    return TrainingSettings(
+        n_epochs=max(1, n_steps * batch // max(n, batch)),
+        batch_size=batch,
+        learning_rate=LEARNING_RATE,
+        warmup=WARMUP,
+        averaging=AVERAGING,
+        steps_between_checks=STEPS_BETWEEN_CHECKS,
+        patience=PATIENCE,
+    )
+
+
+def _rows(n: int, folds: Sequence[IntArray]) -> tuple[list[Tensor], Tensor]:
+    """Rows that each network learns from, and those it keeps aside; a few count twice to make lengths equal."""
+    outside = [np.setdiff1d(np.arange(n), fold) for fold in folds]
+    length, size = max(len(rows) for rows in outside), max(len(fold) for fold in folds)
+    learn = [torch.as_tensor(np.resize(rows, length)) for rows in outside]
+    return learn, torch.as_tensor(np.stack([np.resize(fold, size) for fold in folds]))
+
+
+def _first_weights(p: int, k: int, generators: Sequence[torch.Generator]) -> list[torch.nn.Parameter]:
+    """W and b of each layer in turn; biases of the first spread the kinks over the scaled inputs."""
+    sizes = [p, *[N_HIDDEN] * N_LAYERS, k]
+    parameters = []
+    for i, (n_in, n_out) in enumerate(pairwise(sizes)):
+        W = [torch.randn(n_in, n_out, generator=g) * math.sqrt(2 / n_in) for g in generators]
+        b = [torch.randn(1, n_out, generator=g) * (1.0 if i == 0 else 0.0) for g in generators]
+        parameters += [torch.nn.Parameter(torch.stack(W)), torch.nn.Parameter(torch.stack(b))]
+    return parameters
+
+
+def _forward(h: Tensor, parameters: Sequence[torch.nn.Parameter]) -> Tensor:
+    """Scores of all networks, (K, b, p) -> (K, b, k)."""
+    last = len(parameters) // 2 - 1
+    for i in range(last + 1):
+        h = torch.baddbmm(parameters[2 * i + 1], h, parameters[2 * i])
+        h = torch.relu(h) if i < last else h
+    return h

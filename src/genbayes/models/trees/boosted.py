@@ -1,0 +1,270 @@
+"""BoostedQuantiles: gradient-boosted trees for the pinball loss, one model per quantile level.
+
+Friedman (2001) boosts any loss; with the pinball loss of Koenker & Bassett (1978) each model is a conditional
+quantile. The levels are fitted one by one, so quantiles may cross; `QuantileFunction` puts them in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genbayes.arrays import FloatArray, IntArray
+from genbayes.deadline import require_time
+from genbayes.distribution import QuantileFunction
+from genbayes.errors import MissingExtra, UnreadableFile
+from genbayes.models.base import Baseline, Of, ScaledRuns
+from genbayes.models.trees.arrays import Tree, TreeArrays, trees_from_lightgbm
+from genbayes.persistence import State
+from genbayes.progress import show_progress
+from genbayes.seeding import RandomState
+from genbayes.validation import check_count, check_nonnegative
+
+Engine = Literal["lightgbm", "ngboost", "quantile_forest"]
+
+
+def load_engine(name: Engine, requirement: str, wanted_by: str) -> Any:
+    """Import an optional library, or say how to get it.
+
+    Args:
+        name: The module, one of a fixed few.
+        requirement: What to install, as pip takes it: "genbayes[baselines]".
+        wanted_by: The class that needs it.
+
+    Returns:
+        The module.
+
+    Raises:
+        MissingExtra: The library is not installed, or does not load.
+
+    Example:
+        >>> load_engine("lightgbm", "genbayes[baselines]", "BoostedQuantiles").__name__
+        'lightgbm'
+    """
+    try:
+        return import_module(name)
+    except (ImportError, OSError) as error:  # an OSError is a shared library that the system lacks
+        is_absent = isinstance(error, ModuleNotFoundError) and error.name == name
+        found = "none" if is_absent else f"one that does not load ({error})"
+        library = name.replace("_", "-")
+        raise MissingExtra(
+            f"{library} must be installed for {wanted_by}, got {found}; pip install '{requirement}'"
+        ) from error
+
+
+N_FOLDS = 3
+ONE_FOLD_FROM = 10_000  # with so many rows one held-out third tells as much as is worth knowing
+PATIENCE = 50  # trees without progress on the held-out rows after which a fold stops
+
+
+def held_out_folds(n: int, rng: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
+    """Row numbers to learn from and to hold out, each sorted: three folds, or one of them when rows abound.
+
+    Example:
+        >>> folds = held_out_folds(10, np.random.default_rng(0))
+        >>> [len(held_out) for _, held_out in folds], len(folds[0][0])
+        ([4, 3, 3], 6)
+    """
+    parts = [np.sort(part) for part in np.array_split(rng.permutation(n), N_FOLDS)]
+    rows = np.arange(n)
+    used = parts[:1] if n > ONE_FOLD_FROM else parts
+    return [(np.setdiff1d(rows, part), part) for part in used]
+
+
+def best_length(curves: Sequence[ArrayLike]) -> tuple[int, float]:
+    """Number of trees at which the held-out loss, averaged over folds, is least, and that loss.
+
+    Args:
+        curves: Held-out loss of each fold after 1, 2, ... trees; folds may have stopped at different lengths.
+
+    Returns:
+        The number of trees, within the length that all folds reached, and the mean loss there.
+
+    Example:
+        >>> best_length([[3.0, 1.0, 2.0], [3.0, 2.0]])
+        (2, 1.5)
+    """
+    shortest = min(len(np.atleast_1d(curve)) for curve in curves)
+    mean = np.mean([np.asarray(curve, dtype=np.float64)[:shortest] for curve in curves], axis=0)
+    mean = np.where(np.isfinite(mean), mean, np.inf)
+    k = int(np.argmin(mean))
+    return k + 1, float(mean[k])
+
+
+LEVELS = np.array(
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995]
+)
+SHAPE_LEVELS = (0.1, 0.5, 0.9)  # at these the number of leaves is chosen: both flanks and the middle
+SHAPES = (4, 8, 16, 31)  # leaves: from additive in pairs of inputs to LightGBM's default
+SMALLEST_LEAF = 10  # rows
+BEYOND_QUANTILE = 3  # rows of a leaf that should lie beyond the quantile: fewer, and an outlier is the quantile
+LARGEST_SHARE = 1 / 8  # of all rows that a leaf may be asked to hold, so that extreme levels still see x
+
+
+class BoostedQuantiles(Baseline):
+    """Gradient-boosted quantile trees at 19 levels from 0.005 to 0.995, linear between them, exponential beyond.
+
+    The number of trees of each level, and one number of leaves for all, minimise the pinball loss on rows held out
+    in three folds; then all rows are fitted. A leaf holds at least 10 rows, more at extreme levels. Engine: LightGBM
+    (Ke et al. 2017), the quickest tree booster we know with exact quantiles in its leaves; it is needed to fit only.
+
+    Args:
+        n_trees: Most trees of one level.
+        n_leaves: Leaves of a tree; None chooses among 4, 8, 16 and 31.
+        learning_rate: Share of each tree that is added.
+        categorical: Names or indices of inputs that are categories; they become one-hot columns.
+        verbose: Whether to show a progress bar.
+        random_state: Seed of the folds and of LightGBM.
+
+    Attributes:
+        trees_: All trees, level by level.
+        first_: First tree of each level.
+        n_leaves_: Leaves used.
+        n_features_in_, feature_names_in_: Columns seen in `fit`.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(size=(200, 1))
+        >>> y = X[:, 0] * rng.standard_normal(200)  # noise that grows with x
+        >>> model = BoostedQuantiles(n_leaves=4, n_trees=100, random_state=0).fit(X, y)
+        >>> lower, upper = model.predict_interval(np.array([[0.1], [0.9]]))
+        >>> width = upper - lower
+        >>> bool(width[1] > 2 * width[0])
+        True
+    """
+
+    knows_mean: ClassVar[bool] = False
+    trees_: TreeArrays
+    first_: IntArray
+    n_leaves_: int
+
+    def __init__(
+        self,
+        *,
+        n_trees: int = 1_000,
+        n_leaves: int | None = None,
+        learning_rate: float = 0.1,
+        categorical: Sequence[str | int] | None = None,
+        verbose: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.n_leaves = n_leaves
+        self.learning_rate = learning_rate
+        self.categorical = categorical
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def _check_settings(self) -> None:
+        check_count(self.n_trees, "n_trees")
+        check_nonnegative(self.learning_rate, "learning_rate", strictly=True)
+        if self.n_leaves is not None:
+            check_count(self.n_leaves, "n_leaves", at_least=2)
+
+    def _learn(self, runs: ScaledRuns, rng: np.random.Generator) -> None:
+        booster = _Booster(runs, self.n_trees, self.learning_rate, rng)
+        shapes = SHAPES if self.n_leaves is None else (self.n_leaves,)
+        n_shape = len(SHAPE_LEVELS) * len(shapes) if len(shapes) > 1 else 0
+        trees: list[Tree] = []
+        first = []
+        with show_progress(f"fitting {type(self).__name__}", bool(self.verbose)) as report:
+            self.n_leaves_ = _choose_shape(booster, shapes) if n_shape else shapes[0]
+            for i, tau in enumerate(LEVELS):
+                n_trees, loss = booster.choose_length(float(tau), self.n_leaves_)
+                first.append(len(trees))
+                trees += booster.grow(float(tau), self.n_leaves_, n_trees)
+                if report is not None:
+                    report(n_shape + i + 1, n_shape + len(LEVELS), loss)
+        self.trees_, self.first_ = TreeArrays.join(trees), np.array(first)
+
+    def _law(self, Z: FloatArray, of: Of) -> QuantileFunction:
+        return QuantileFunction(LEVELS, self.response_scaler_.inverse(self.trees_.sums(Z, self.first_)))
+
+    def _facts(self) -> dict[str, str]:
+        size = np.diff(self.first_, append=len(self.trees_))
+        return {
+            "levels": f"{len(LEVELS)} from {LEVELS[0]:g} to {LEVELS[-1]:g}",
+            "leaves of a tree": str(self.n_leaves_),
+            "trees of a level": f"{size.min()} to {size.max()}, {size.sum()} in all",
+            "learning rate": f"{self.learning_rate:g}",
+        }
+
+    def _keep(self) -> State:
+        state = State("BoostedQuantiles", {"n_leaves": self.n_leaves_}, {"first": self.first_})
+        return state.with_part("trees", self.trees_.to_state())
+
+    def _restore(self, state: State) -> None:
+        first = state.array("first", (len(LEVELS),)).astype(np.int64)
+        self.trees_ = TreeArrays.from_state(state.nested("trees"), self.input_scaler_.n_outputs)
+        if first[0] != 0 or (np.diff(first) <= 0).any() or first[-1] >= len(self.trees_):
+            raise UnreadableFile("the trees in the model file must be divided among the levels, got other numbers")
+        self.first_, self.n_leaves_ = first, int(state.value("n_leaves"))
+
+
+class _Booster:
+    """LightGBM on one table: every level and shape reuses the same binned rows and folds."""
+
+    def __init__(self, runs: ScaledRuns, n_trees: int, learning_rate: float, rng: np.random.Generator) -> None:
+        self._engine = load_engine("lightgbm", "genbayes[baselines]", "BoostedQuantiles")
+        self._n, self._n_trees = len(runs), n_trees
+        self._settings: dict[str, Any] = {
+            "objective": "quantile",
+            "learning_rate": learning_rate,
+            "seed": int(rng.integers(2**31)),
+            "deterministic": True,
+            "force_row_wise": True,  # LightGBM asks for it: the other way is chosen by a stopwatch
+            "num_threads": 1,  # tables of this size gain little from more, and lose much when cores are shared
+            "feature_pre_filter": False,  # the least size of a leaf changes from level to level
+            "min_data_in_bin": 1,  # every gap between neighbouring values may be a threshold
+            "verbosity": -1,
+        }
+        self._all = self._bin(runs, np.arange(len(runs)))
+        self._folds = []
+        for learn, held_out in held_out_folds(len(runs), rng):
+            seen = self._bin(runs, learn)
+            self._folds.append((seen, self._bin(runs, held_out, like=seen)))
+
+    def choose_length(self, tau: float, n_leaves: int) -> tuple[int, float]:
+        """Number of trees with the least pinball loss on held-out rows, and that loss."""
+        return best_length([self._held_out_curve(tau, n_leaves, *fold) for fold in self._folds])
+
+    def grow(self, tau: float, n_leaves: int, n_trees: int) -> list[Tree]:
+        """Trees fitted to all rows; their answers add up to the quantile."""
+        model = self._engine.train(self._at(tau, n_leaves), self._all, num_boost_round=n_trees)
+        return trees_from_lightgbm(model.model_to_string())
+
+    def _held_out_curve(self, tau: float, n_leaves: int, seen: Any, held_out: Any) -> list[float]:
+        curve: dict[str, dict[str, list[float]]] = {}
+        watch = [
+            self._engine.early_stopping(PATIENCE, verbose=False),
+            self._engine.record_evaluation(curve),
+            lambda state: require_time(),
+        ]
+        settings = self._at(tau, n_leaves)
+        self._engine.train(settings, seen, self._n_trees, valid_sets=[held_out], callbacks=watch)
+        return curve["valid_0"]["quantile"]
+
+    def _at(self, tau: float, n_leaves: int) -> dict[str, Any]:
+        return {**self._settings, "alpha": tau, "num_leaves": n_leaves, "min_data_in_leaf": _leaf_size(tau, self._n)}
+
+    def _bin(self, runs: ScaledRuns, rows: IntArray, like: Any = None) -> Any:
+        return self._engine.Dataset(
+            runs.Z[rows], runs.y[rows], weight=runs.weight[rows], reference=like, params=self._settings,
+            free_raw_data=False,
+        )  # fmt: skip
+
+
+def _choose_shape(booster: _Booster, shapes: Sequence[int]) -> int:
+    """The number of leaves whose held-out pinball loss, summed over a few levels, is least."""
+    loss = [sum(booster.choose_length(tau, shape)[1] for tau in SHAPE_LEVELS) for shape in shapes]
+    return shapes[int(np.argmin(loss))]
+
+
+def _leaf_size(tau: float, n: int) -> int:
+    """Least rows of a leaf at level tau: 3 beyond the quantile, but at least 10, and at most an eighth of all."""
+    wanted = max(SMALLEST_LEAF, BEYOND_QUANTILE / min(tau, 1 - tau))
+    return max(2, round(min(wanted, LARGEST_SHARE * n)))

@@ -1,0 +1,189 @@
+"""The page of a campaign: how far it is, what its runs have bought, and where they went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genbayes.campaign.learning import LearningCurve
+from genbayes.campaign.trial import Record
+from genbayes.data import Box, Choice, Integer, Log
+from genbayes.data.box import Input
+from genbayes.plotting.style import (
+    BLUE,
+    INK,
+    MUTED,
+    ORANGE,
+    default_settings,
+    label_axes,
+    new_axes,
+    place_legend,
+    shorten,
+)
+from genbayes.report.page import Html, Tile, card, columns, drawing, figure, page, table, tiles
+from genbayes.writing import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from genbayes.campaign import Campaign, Status
+
+
+MEDIUM, PANEL = (4.6, 3.1), (3.3, 2.9)  # inches
+MOST_PANELS = 6
+LONGEST_TICK = 12
+MOST_TICKS = 10  # whole numbers that are all named
+# How each kind of run is drawn: name, colour, marker
+KINDS = (("initial", MUTED, "o"), ("later", BLUE, "o"), ("failed", ORANGE, "x"))
+
+
+def draw_curve(curve: LearningCurve) -> Axes:
+    """Cross-validated CRPS against the number of runs, on a logarithmic scale, with one standard error."""
+    ax = new_axes(MEDIUM)
+    ax.set_xscale("log")
+    ax.errorbar(curve.n, curve.crps, yerr=curve.standard_error, fmt="o-", color=BLUE, markersize=4, linewidth=1.4)
+    ax.set_xticks(curve.n, [f"{n:.0f}" for n in curve.n])
+    ax.minorticks_off()
+    ax.set_ylim(bottom=0.0)
+    label_axes(ax, "runs", "CRPS of unseen runs")
+    return ax
+
+
+def draw_order(records: Sequence[Record]) -> Axes:
+    """Responses in the order of the trials; failed ones along the bottom."""
+    ax = new_axes(MEDIUM)
+    done = [record.y for record in records if record.y is not None]
+    floor = min(done, default=0.0)
+    for kind, colour, marker in KINDS:
+        mine = [record for record in records if _kind(record) == kind]
+        y = [floor if record.y is None else record.y for record in mine]
+        if mine:
+            ax.plot([r.number for r in mine], y, marker, color=colour, markersize=4, linestyle="none", label=kind)
+    if ax.get_lines():
+        place_legend(ax)
+    label_axes(ax, "trial", "y")
+    return ax
+
+
+def draw_places(records: Sequence[Record], space: Box) -> list[tuple[str, Axes]]:
+    """Where the runs went: a panel for each pair of the first inputs, or one along the only input."""
+    pairs = list(combinations(space.names, 2))[:MOST_PANELS] or [(space.names[0], "y")]
+    return [(f"{first} and {second}", _draw_pair(records, space, first, second)) for first, second in pairs]
+
+
+def _draw_pair(records: Sequence[Record], space: Box, first: str, second: str) -> Axes:
+    ax = new_axes(PANEL)
+    for kind, colour, marker in KINDS:
+        mine = [record for record in records if _kind(record) == kind]
+        x, y = (_positions(mine, space, name) for name in (first, second))
+        ax.plot(x, y, marker, color=colour, markersize=3.5, linestyle="none", alpha=0.8)
+    for axis, name in (("x", first), ("y", second)):
+        _scale(ax, axis, space.inputs.get(name))
+    ax.tick_params(labelcolor=INK)
+    label_axes(ax, first, second)
+    return ax
+
+
+def _kind(record: Record) -> str | None:
+    if record.state == "failed":
+        return "failed"
+    if record.state != "done":
+        return None
+    return "initial" if record.source == "initial" else "later"
+
+
+def _positions(records: Sequence[Record], space: Box, name: str) -> list[float]:
+    kind = space.inputs.get(name)
+    if kind is None:  # the response, beside an only input
+        return [np.nan if record.y is None else record.y for record in records]
+    values = [record.x[name] for record in records]
+    return [kind.values.index(value) if isinstance(kind, Choice) else float(value) for value in values]
+
+
+def _scale(ax: Axes, axis: str, kind: Input | None) -> None:
+    if isinstance(kind, Log):
+        ax.set_xscale("log") if axis == "x" else ax.set_yscale("log")
+    if isinstance(kind, Integer) and kind.upper - kind.lower < MOST_TICKS:
+        whole = range(kind.lower, kind.upper + 1)
+        (ax.set_xticks if axis == "x" else ax.set_yticks)(whole, [str(value) for value in whole])
+    if isinstance(kind, Choice):
+        ticks = [shorten(str(value), LONGEST_TICK) for value in kind.values]
+        (ax.set_xticks if axis == "x" else ax.set_yticks)(range(len(ticks)), ticks)
+
+
+FIRST_LINE = 90  # characters of why a run failed
+
+
+def write_campaign(path: Path, campaign: Campaign, told: Status, learnt: LearningCurve) -> None:
+    """Write the page of a campaign, whole or not at all.
+
+    Args:
+        path: Where to; an old page is replaced.
+        campaign: The campaign.
+        told: Where it stands.
+        learnt: What its runs have bought.
+    """
+    numbers = [
+        Tile("Done", str(told.n_done), f"of {told.budget}" if told.budget else "no end set"),
+        Tile("Running", str(told.n_running), f"{told.n_open} wait"),
+        Tile("Failed", str(told.n_failed), "gave nothing", attention=told.n_failed > 0),
+        Tile("Lapsed", str(told.n_lapses), f"{told.n_lapsed} to be offered again"),
+    ]
+    with default_settings():
+        figures = _figures(campaign, learnt)
+    facts = card("Where it stands", table(describe_status(told).items()))
+    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
+    subtitle = f"A campaign over {', '.join(campaign.space.names)}, kept in {campaign.url}."
+    write_atomically(path, page(told.name, subtitle, [tiles(numbers), *figures, facts], footer).encode())
+
+
+def describe_status(told: Status) -> dict[str, str]:
+    """Where a campaign stands, by name, in words."""
+    facts = {"done": str(told.n_done), "running": str(told.n_running), "failed": str(told.n_failed)}
+    facts |= {"open": f"{told.n_open}, of which {told.n_lapsed} lapsed" if told.n_lapsed else str(told.n_open)}
+    facts |= {"lapsed leases": str(told.n_lapses), "repeats": str(told.n_repeats)}
+    facts |= {"budget": f"{told.budget} trials" if told.budget else "no end"}
+    facts |= {"workers": ", ".join(f"{each} ({n})" for each, n in told.workers.items()) or "none"}
+    return facts | {f"trial {number} failed": _first_line(reason) for number, reason in told.failures}
+
+
+def tell_worth(learnt: LearningCurve) -> str:
+    """What a tenth more runs may be expected to buy, in one sentence."""
+    n_more = max(1, round(learnt.n[-1] / 10))
+    return (
+        f"If it goes on like this, the next {n_more} runs lower the CRPS by about {learnt.expected_gain(n_more):.0%}."
+    )
+
+
+def _first_line(reason: str) -> str:
+    line = " ".join(reason.split())
+    return line if len(line) <= FIRST_LINE else line[:FIRST_LINE] + "..."
+
+
+def _figures(campaign: Campaign, learnt: LearningCurve) -> list[Html]:
+    records: Sequence[Record] = campaign.records()
+    order = figure(
+        "Responses in order",
+        [drawing(draw_order(records), "order", "responses against trial numbers")],
+        "A dot is a run, a cross a failed one; all are numbered in the order in which they were planned.",
+    )
+    places = draw_places(records, campaign.space)
+    where = figure(
+        "Where the runs went",
+        [drawing(ax, f"places-{i}", f"runs over {pair}") for i, (pair, ax) in enumerate(places)],
+        "Grey dots are the initial design, blue ones came later, orange crosses failed.",
+    )
+    if not len(learnt.n):
+        return [order, where]
+    told = (
+        "Each dot is the CRPS of a Gaussian process on runs it had not seen, cross-validated on the first runs, with "
+        f"one standard error. Lower is better, a flat end means that further runs buy little. {tell_worth(learnt)} "
+        "Runs that were chosen where the response is difficult are scored there."
+    )
+    curve = drawing(draw_curve(learnt), "curve", "CRPS of unseen runs against the number of runs")
+    return [columns(figure("Learning curve", [curve], told), order), where]

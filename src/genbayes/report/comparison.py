@@ -1,0 +1,141 @@
+"""The page of a comparison: which surrogate to trust with these runs, by scores on rows that none had seen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from genbayes.auto import Entry, SelectionReport
+from genbayes.plotting import plot_calibration, plot_pit, plot_reliability, plot_scores
+from genbayes.plotting.style import default_settings, new_axes
+from genbayes.report.page import (
+    Html,
+    Tile,
+    bullets,
+    card,
+    columns,
+    drawing,
+    figure,
+    format_number,
+    grid,
+    page,
+    paragraph,
+    tiles,
+)
+from genbayes.writing import check_writable, write_atomically
+
+SMALL = (3.4, 3.1)  # inches
+WIDTH, ROW = 8.2, 0.34  # inches of the picture of scores, and of each model in it
+
+
+def write_comparison(
+    path: str | os.PathLike[str], report: SelectionReport, *, title: str, target: str = "y", n_rows: int = 0
+) -> Path:
+    """Write one self-contained HTML page about a comparison, whole or not at all.
+
+    Args:
+        path: The file to write or replace.
+        report: What AutoSurrogate tried and chose.
+        title: Headline of the page.
+        target: Name of the response with its unit.
+        n_rows: Rows of the table, to be told to the reader; 0 for not known.
+
+    Returns:
+        The file.
+    """
+    path = check_writable(path)
+    with default_settings():
+        pictures = [_scores_figure(report, target), *_calibration_figures(report.diagnostics)]
+    blocks = [
+        paragraph(report.reason, kind="verdict"),
+        bullets([report.trust, *_thin(report)], kind="notes"),
+        tiles(_tiles(report, target)),
+        pictures[0],
+        _table(report),
+        columns(*pictures[1:]),
+    ]
+    told = f"{n_rows:,} rows, {len(report.entries)} surrogates" if n_rows else f"{len(report.entries)} surrogates"
+    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
+    subtitle = f"{told}, each scored on rows it had not seen, in {report.seconds:.0f} s."
+    return write_atomically(path, page(title, subtitle, blocks, footer).encode())
+
+
+def _thin(report: SelectionReport) -> list[str]:
+    if not report.thin:
+        return ["The runs fill the range of every input; nothing lies thinly covered at its ends."]
+    return [f"Few runs, so little is known there: {'; '.join(report.thin)}."]
+
+
+def _tiles(report: SelectionReport, target: str) -> list[Tile]:
+    chosen = [entry for entry in report.entries if entry.weight > 0]
+    parts = report.diagnostics["crps_decomposition"]
+    held = _coverage(report.diagnostics, 0.9)
+    return [
+        Tile("Chosen", " + ".join(entry.name for entry in chosen), {"single": "alone"}.get(report.kind, report.kind)),
+        Tile("CRPS", format_number(report.crps, 3), f"± {format_number(report.crps_se, 2)}, in the unit of {target}"),
+        Tile("90% intervals", f"{held:.0%} held", "of rows unseen by every model"),
+        Tile("Miscalibration", format_number(parts["miscalibration"], 2), f"{parts['by_luck']:.2g} expected by luck"),
+    ]
+
+
+def _coverage(diagnostics: Mapping[str, Any], level: float) -> float:
+    curve = diagnostics["intervals"]
+    gaps = [abs(nominal - level) for nominal in curve["nominal"]]
+    return float(curve["share"][gaps.index(min(gaps))])
+
+
+def _scores_figure(report: SelectionReport, target: str) -> Html:
+    scored = sorted((e for e in report.entries if e.behind is not None), key=lambda e: e.behind or 0.0)
+    best = next((e.crps for e in scored if e.lag == "best" and e.crps is not None), report.crps)
+    ax = plot_scores(
+        [entry.title for entry in scored],
+        [best + entry.behind for entry in scored if entry.behind is not None],
+        [entry.behind_se for entry in scored if entry.behind_se is not None],
+        [entry.weight > 0 for entry in scored],
+        ax=new_axes((WIDTH, 1.0 + ROW * len(scored))),
+        xlabel="CRPS on unseen rows, less is better",
+    )
+    return figure(
+        "Scores",
+        [drawing(ax, "scores", "CRPS of each surrogate")],
+        f"Dots are mean scores in the unit of {target}: that of the best, and how far the others are behind it on the "
+        "same rows, with lines of one standard error of that difference. Orange ones make up the model.",
+    )
+
+
+def _table(report: SelectionReport) -> Html:
+    head = ("surrogate", "name", "CRPS", "± SE", "behind", "rows", "seconds", "weight", "")
+    return card("Every surrogate that was tried", grid(head, [_line(entry) for entry in report.entries]))
+
+
+def _line(entry: Entry) -> tuple[str, ...]:
+    crps = "" if entry.crps is None else format_number(entry.crps, 4)
+    error = "" if entry.crps_se is None else format_number(entry.crps_se, 2)
+    rows = f"{entry.n_scored:,}" if crps else ""
+    weight = f"{entry.weight:.0%}" if entry.weight > 0 else ""
+    return entry.title, entry.name, crps, error, entry.lag, rows, f"{entry.seconds:.1f}", weight, entry.note
+
+
+def _calibration_figures(diagnostics: Mapping[str, Any]) -> list[Html]:
+    histogram, quantiles, intervals = (diagnostics[name] for name in ("pit_histogram", "quantiles", "intervals"))
+    pit = plot_pit(histogram["counts"], tuple(histogram["band"]), ax=new_axes(SMALL))
+    curve = [quantiles[name] for name in ("nominal", "share", "lower", "upper")]
+    reliability = plot_reliability(*curve, ax=new_axes(SMALL))
+    curve = [intervals[name] for name in ("nominal", "share", "lower", "upper")]
+    coverage = plot_calibration(*curve, ax=new_axes(SMALL))
+    return [
+        figure("PIT histogram", [drawing(pit, "pit", "PIT histogram")], "Flat is right; all bars in the band."),
+        figure(
+            "Reliability of quantiles",
+            [drawing(reliability, "reliability", "reliability of quantiles")],
+            "Zero is right: as many rows below each quantile as its level says.",
+        ),
+        figure(
+            "Calibration curve",
+            [drawing(coverage, "calibration", "coverage over level")],
+            "On the diagonal, intervals hold as often as promised.",
+        ),
+    ]

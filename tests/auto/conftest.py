@@ -1,0 +1,106 @@
+"""Models that are instant to fit, and right, wrong, slow or broken as a test likes."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from genbayes import Normal
+from genbayes.deadline import require_time
+from genbayes.models.base import Predictor
+
+
+class Hands:
+    """A clock that moves only when it is told to, so that no test depends on how busy the machine is."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def turn(self, seconds: float) -> None:
+        self.time += seconds
+
+    def read(self) -> float:
+        return self.time
+
+
+HANDS = Hands()
+
+
+class Bell(BaseEstimator, Predictor):
+    """Says N(slope x + shift, scale^2) everywhere; remembers what it was given, in order."""
+
+    knows_mean = True
+
+    def __init__(self, shift: float = 0.0, scale: float = 1.0, slope: float = 0.0, random_state: Any = None) -> None:
+        self.shift = shift
+        self.scale = scale
+        self.slope = slope
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Bell":
+        self.X_, self.y_, self.weight_ = X, y, sample_weight
+        return self
+
+    def predict_distribution(self, X: Any, of: str = "run") -> Normal:
+        scale = self.scale if of == "run" else self.scale / 2
+        return Normal(self.slope * np.asarray(X)[:, 0] + self.shift, scale)
+
+
+class Mean(Bell):
+    """Says N(mean of y, variance of y), so that what it has learnt from shows."""
+
+    def predict_distribution(self, X: Any, of: str = "run") -> Normal:
+        loc, scale = np.average(self.y_, weights=self.weight_), np.std(self.y_)
+        return Normal(np.full(len(X), loc), scale)
+
+
+class Broken(Bell):
+    """Fails in `fit` from the n-th row on, so that it may pass folds and fail on all rows, or always."""
+
+    def __init__(self, n_rows: int = 0, random_state: Any = None) -> None:
+        super().__init__()
+        self.n_rows = n_rows
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Broken":
+        if len(y) >= self.n_rows:
+            raise RuntimeError("the oven is cold\nand dark")
+        return super().fit(X, y, sample_weight)
+
+
+class Endless(Bell):
+    """Its predictions are not finite."""
+
+    def predict_distribution(self, X: Any, of: str = "run") -> Any:
+        return SimpleNamespace(ppf=lambda tau: np.full((len(X), len(tau)), np.nan))
+
+
+class Slow(Bell):
+    """Takes its time by the hands of the clock, asking now and then whether there is any left."""
+
+    def __init__(self, seconds: float = 60.0, shift: float = 0.0, random_state: Any = None) -> None:
+        super().__init__(shift)
+        self.seconds = seconds
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Slow":
+        end = HANDS.read() + self.seconds
+        while HANDS.read() < end:
+            HANDS.turn(0.002)
+            require_time()
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.fixture(scope="session")
+def fakes() -> SimpleNamespace:
+    return SimpleNamespace(Bell=Bell, Mean=Mean, Broken=Broken, Endless=Endless, Slow=Slow)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Hands:
+    """The clock of every deadline and time limit, in the hands of the test."""
+    monkeypatch.setattr("genbayes.deadline.now", HANDS.read)
+    monkeypatch.setattr("genbayes.auto.trials.now", HANDS.read)
+    return HANDS

@@ -1,0 +1,394 @@
+"""AutoSurrogate chooses what predicts unseen rows best, joins what belongs together, and says so honestly."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genbayes import AutoSurrogate, ConformalSurrogate, InvalidInput, Normal
+
+
+def smooth(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 1))
+    return X, np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(n)
+
+
+def jump(n: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 2))
+    return X, 6.0 * (X[:, 0] + X[:, 1] > 0) + np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(n)
+
+
+def noise(n: int = 60, seed: int = 0, sd: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.uniform(size=(n, 1)), sd * rng.standard_normal(n)
+
+
+def choose(candidates: Any, runs: tuple[np.ndarray, np.ndarray], **settings: Any) -> AutoSurrogate:
+    return AutoSurrogate(**{"candidates": candidates, "random_state": 0, **settings}).fit(*runs)
+
+
+def entry(model: AutoSurrogate, name: str) -> Any:
+    return next(each for each in model.report_.entries if each.name == name)
+
+
+@pytest.fixture(scope="module")
+def gp() -> AutoSurrogate:
+    return choose(["gp"], smooth())
+
+
+# what it chooses
+
+
+def test_a_smooth_noisy_function_is_left_to_the_gp() -> None:
+    pytest.importorskip("lightgbm")
+    from genbayes.models import BoostedQuantiles
+
+    model = choose({"boosted": BoostedQuantiles(n_trees=60, n_leaves=4), "gp": None}, smooth())
+    assert model.report_.chosen[0] == "gp"
+    assert entry(model, "gp").crps < 0.8 * entry(model, "boosted").crps
+    assert "The stationary GP did best: the response is smooth and its noise even." in model.report_.reason
+
+
+def test_an_analytic_function_is_left_to_the_smoothest_kernel() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (60, 2))
+    model = choose(["gp", "gp-smooth"], (X, X[:, 0] * np.exp(-np.sum(X**2, axis=1))))
+    assert model.report_.chosen == ("gp-smooth",)
+    assert "the response is very smooth" in model.report_.reason
+
+
+def test_a_jump_is_left_to_a_model_of_regimes() -> None:
+    model = choose(["gp", "regime-gp"], jump(), n_folds=3)
+    assert model.report_.chosen[0] == "regime-gp"
+    assert model.report_.reason.startswith("The response has two regimes; the GP of each regime did best")
+    X, y = jump(200, seed=1)
+    alone = choose(["gp"], jump(), n_folds=3).predict_distribution(X).crps(y).mean()
+    assert model.predict_distribution(X).crps(y).mean() < 0.7 * alone
+
+
+def test_candidates_with_opposite_faults_are_joined(fakes) -> None:
+    model = choose({"low": fakes.Bell(-0.5), "high": fakes.Bell(0.7)}, noise(200))
+    shares = {e.name: e.weight for e in model.report_.entries}
+    assert model.report_.kind == "average"
+    assert -0.5 * shares["low"] + 0.7 * shares["high"] == pytest.approx(0.0, abs=0.15)
+    assert sum(shares.values()) == pytest.approx(1)
+    best = min(e.crps for e in model.report_.entries)
+    assert model.report_.crps < best
+    assert f"averaging their quantiles saves {1 - model.report_.crps / best:.1%}" in model.report_.reason
+
+
+def test_where_joining_saves_nothing_the_sentence_does_not_say_that_it_does(fakes) -> None:
+    rng = np.random.default_rng(2)
+    X = rng.uniform(size=(40, 1))
+    y = 3 * (X[:, 0] - 0.5) + rng.standard_normal(40)
+    model = choose({"right": fakes.Bell(-1.5, 1.0, 3.0), "flat": fakes.Bell(-1.2, 1.1, 2.4)}, (X, y))
+    assert model.report_.kind == "average"
+    assert model.report_.crps > min(e.crps for e in model.report_.entries)
+    assert "too close to call on unseen rows" in model.report_.reason
+    assert "saves" not in model.report_.reason
+
+
+def test_one_that_is_right_is_chosen_alone(fakes) -> None:
+    model = choose({"wrong": fakes.Bell(3.0), "right": fakes.Bell(0.0)}, noise(200))
+    assert (model.report_.kind, model.report_.chosen) == ("single", ("right",))
+    assert model.report_.reason == "The Bell did best. Joining it with others saved nothing on unseen rows."
+
+
+def test_a_weak_candidate_that_makes_up_for_the_best_is_not_given_up(fakes) -> None:
+    candidates = {name: fakes.Bell(shift, 0.3) for name, shift in (("best", 0.5), ("twin", 0.51), ("weak", -1.2))}
+    model = choose({**candidates, "bad": fakes.Bell(5.0)}, noise(60, sd=0.3))
+    assert model.report_.crps < 0.6 * entry(model, "best").crps
+    assert "weak" in model.report_.chosen
+
+
+def test_what_refines_a_hopeless_candidate_is_not_tried(fakes) -> None:
+    """The response has two regimes, and which of them rules at x looks random to a GP."""
+    rng = np.random.default_rng(0)
+    X, y = np.linspace(0, 1, 60)[:, None], rng.permutation(60) % 2 + 0.05 * rng.standard_normal(60)
+
+    class Knows(fakes.Bell):
+        def predict_distribution(self, X: Any, of: str = "run") -> Normal:
+            return Normal(y[np.searchsorted(np.linspace(0, 1, 60), X[:, 0])], 0.01)
+
+    model = choose({"knows": Knows(), "gp": None, "het-gp": None}, (X, y))
+    assert entry(model, "het-gp").note == "not tried: what it refines is far behind"
+    assert entry(model, "het-gp").crps is None
+    assert entry(model, "gp").crps is not None
+
+
+def test_what_refines_a_candidate_with_good_medians_and_a_bad_spread_is_tried(fakes) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(100, 1))
+    sd = np.where(X[:, 0] < 0.8, 0.01, 1.0)
+
+    class KnowsSpread(fakes.Bell):
+        def predict_distribution(self, X: Any, of: str = "run") -> Normal:
+            return Normal(np.zeros(len(X)), np.where(np.asarray(X)[:, 0] < 0.8, 0.01, 1.0))
+
+    model = choose({"knows": KnowsSpread(), "gp": None, "het-gp": None}, (X, sd * rng.standard_normal(100)))
+    assert entry(model, "gp").crps > 1.2 * entry(model, "knows").crps
+    assert entry(model, "het-gp").crps is not None
+
+
+def test_all_are_screened_on_one_split_and_three_cross_validated_on_enough_rows(fakes) -> None:
+    """Five candidates whose errors have nothing to do with each other, so that any of them helps the others."""
+
+    class Wavy(fakes.Bell):
+        def predict_distribution(self, X: Any, of: str = "run") -> Normal:
+            return Normal(np.sin(40 * self.shift * np.asarray(X)[:, 0]), 1.0)
+
+    model = choose({name: Wavy(shift) for shift, name in enumerate("abcde", start=1)}, noise(1_500))
+    n_scored = sorted(e.n_scored for e in model.report_.entries)
+    assert n_scored == [300, 300, 1_200, 1_200, 1_200]  # the fourth fold brings the rows beyond a thousand
+    assert model.report_.n_scored == 1_200
+    assert len(model.report_.chosen) == 3
+
+
+def test_small_screens_go_on_to_further_folds(fakes) -> None:
+    model = choose({"a": fakes.Bell(0.0), "b": fakes.Bell(0.01)}, noise(100))
+    assert [e.n_scored for e in model.report_.entries] == [100, 100]
+
+
+# who sees which rows
+
+
+def test_what_is_chosen_is_fitted_to_all_rows(fakes) -> None:
+    X, y = noise(40)
+    (model,) = choose({"mean": fakes.Mean()}, (X, y)).combination_.models
+    np.testing.assert_array_equal(np.sort(model.y_), np.sort(y))
+
+
+def test_replicates_are_never_split(fakes) -> None:
+    class Watch(fakes.Bell):
+        both: ClassVar[set[float]] = set()
+
+        def predict_distribution(self, X: Any, of: str = "run") -> Normal:
+            self.both.update(set(self.X_[:, 0]) & set(np.asarray(X)[:, 0]))
+            return super().predict_distribution(X)
+
+    rng = np.random.default_rng(0)
+    choose({"watch": Watch()}, (np.repeat(np.arange(20.0), 3)[:, None], rng.standard_normal(60)))
+    assert Watch.both == set()
+
+
+# what goes wrong
+
+
+def test_a_candidate_that_crashes_is_recorded_and_the_rest_go_on(fakes) -> None:
+    model = choose({"bad": fakes.Broken(), "endless": fakes.Endless(), "gp": None}, smooth())
+    assert model.report_.chosen == ("gp",)
+    assert entry(model, "bad").note == "RuntimeError: the oven is cold"
+    assert entry(model, "bad").crps is None
+    assert "not finite" in entry(model, "endless").note
+    assert "RuntimeError: the oven is cold" in str(model.report_)
+
+
+@pytest.fixture
+def fails_once(fakes) -> Any:
+    """A model whose third fit fails: the second fold of cross-validation if it is alone."""
+
+    class Fails(fakes.Bell):
+        n_fits: ClassVar[int] = 0
+
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            type(self).n_fits += 1
+            if type(self).n_fits == 3:
+                raise RuntimeError("the third time")
+            return super().fit(X, y, sample_weight)
+
+    return Fails()
+
+
+def test_a_candidate_that_crashes_on_a_later_fold_is_recorded_too(fakes, fails_once) -> None:
+    model = choose({"fails": fails_once, "well": fakes.Bell(0.2)}, noise(900))  # screening ends with the first fold
+    assert "the third time" in entry(model, "fails").note
+
+
+@pytest.mark.parametrize("n", [60, 900], ids=["while screening", "while cross-validating"])
+def test_where_the_only_candidate_crashes_on_a_later_fold_it_is_said(fails_once, n: int) -> None:
+    with pytest.raises(InvalidInput, match="candidates must include one .*the third time"):
+        choose({"fails": fails_once}, noise(n))
+
+
+def test_where_all_crash_one_sentence_says_why(fakes) -> None:
+    with pytest.raises(InvalidInput, match=r"candidates must include one that can be fitted .*a: Run.*cold; b: .*cold"):
+        choose({"a": fakes.Broken(), "b": fakes.Broken()}, smooth())
+
+
+def test_a_final_fit_that_crashes_leaves_the_model_of_the_first_fold(fakes) -> None:
+    X, y = noise(50)
+    model = choose({"broken": fakes.Broken(n_rows=50)}, (X, y))
+    assert len(model.combination_.models[0].y_) == 40
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_a_model_whose_fit_takes_no_weights_can_be_a_candidate(fakes) -> None:
+    class Unweighted(fakes.Bell):
+        def fit(self, X: Any, y: Any) -> Any:
+            return super().fit(X, y)
+
+    assert choose({"mine": Unweighted()}, noise()).report_.chosen == ("mine",)
+
+
+@pytest.mark.parametrize(("n", "n_folds", "needed"), [(12, 5, 13), (19, 2, 20)])
+def test_too_few_rows_are_refused_with_the_number_that_is_needed(n: int, n_folds: int, needed: int) -> None:
+    with pytest.raises(InvalidInput, match=f"X must have at least {needed} .*folds.*got {n}"):
+        choose(["gp"], smooth(n), n_folds=n_folds)
+    choose(["gp"], smooth(needed), n_folds=n_folds)
+
+
+@pytest.mark.parametrize("X", [np.zeros(30), np.r_[np.zeros(12), np.arange(1.0, 9)]], ids=["one input", "replicates"])
+def test_too_few_distinct_inputs_are_refused_in_the_same_words(X: np.ndarray) -> None:
+    with pytest.raises(InvalidInput, match="X must .*distinct"):
+        choose(["gp"], (X[:, None], np.random.default_rng(0).standard_normal(len(X))))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"candidates": ["iqn-deap"]}, "candidates must be among gp, .*got 'iqn-deap'.*'iqn-deep'"),
+        ({"n_folds": 1}, "n_folds must be .*2.*, got 1"),
+        ({"time_limit": 0}, "time_limit must be positive and finite, got 0"),
+        ({"time_limit": math.inf}, "time_limit must be positive and finite, got inf"),
+        ({"y_bounds": (1, 0)}, r"y_bounds must be .*lower < upper, got \(1, 0\)"),
+        ({"y_bounds": (0, None)}, r"y must lie within y_bounds=\(0.0, None\), got"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        choose(settings.pop("candidates", ["gp"]), smooth(), **settings)
+
+
+# what it is given
+
+
+def test_a_seed_settles_everything_and_another_draws_other_folds(fakes) -> None:
+    first, again, other = (choose({"mean": fakes.Mean()}, noise(), random_state=seed).report_ for seed in (0, 0, 1))
+    assert first.crps == again.crps
+    assert first.crps != other.crps
+
+
+def test_a_candidate_s_score_does_not_depend_on_its_company(fakes) -> None:
+    class Moody(fakes.Bell):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            self.shift_ = np.random.default_rng(self.random_state).standard_normal()
+            return super().fit(X, y, sample_weight)
+
+        def predict_distribution(self, X: Any, of: str = "run") -> Normal:
+            return Normal(np.full(len(X), self.shift_), 1.0)
+
+    alone = choose({"moody": Moody()}, noise())
+    among = choose({"far": fakes.Bell(9.0), "moody": Moody()}, noise())
+    assert entry(alone, "moody").crps == entry(among, "moody").crps
+    other = choose({"merry": Moody()}, noise())
+    assert entry(other, "merry").crps != entry(alone, "moody").crps
+
+
+def test_a_weight_of_two_is_the_row_twice(fakes) -> None:
+    X, y = noise(40)
+    weight = np.tile([1, 2], 20)
+    candidates = {"mean": fakes.Mean(), "low": fakes.Bell(-0.5), "high": fakes.Bell(0.7)}
+    weighted = AutoSurrogate(candidates=candidates, random_state=0).fit(X, y, sample_weight=weight)
+    repeated = choose(candidates, (np.repeat(X, weight, axis=0), np.repeat(y, weight)))
+    assert weighted.report_.crps == repeated.report_.crps
+    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+
+
+def test_columns_are_known_by_name_and_order() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"heat": np.r_[rng.uniform(size=59), 9.0], "time": rng.uniform(size=60)})
+    model = choose(["gp"], (X, X["heat"] + 0.1 * rng.standard_normal(60)))
+    assert model.report_.thin == (f"heat above {9 - 0.2 * (9 - X['heat'].min()):.3g}: 1 of 60 runs",)
+    with pytest.raises(InvalidInput, match="feature names"):
+        model.predict(X[["time", "heat"]])
+
+
+def test_a_rare_category_is_learnt_though_it_cannot_be_judged() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"size": rng.uniform(size=60), "gas": np.r_[["Xe"], rng.choice(["He", "O2"], 59)]})
+    shift = X["gas"].map({"He": 0.0, "O2": 4.0, "Xe": 20.0})
+    model = choose(["gp"], (X, X["size"] + shift + 0.1 * rng.standard_normal(60)), categorical=["gas"])
+    assert model.report_.n_scored == 59
+    xenon, helium = (model.predict(X.assign(gas=gas)).mean() for gas in ("Xe", "He"))
+    assert xenon > helium + 2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_folds_that_rare_categories_have_emptied_are_not_tried(fakes, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    level = np.where(np.arange(20) < 14, np.arange(20) + 5.0, np.arange(20) % 2)
+    model = choose(
+        {"bell": fakes.Bell()},
+        (np.column_stack([rng.uniform(size=20), level]), rng.standard_normal(20)),
+        categorical=[1],
+        random_state=seed,
+    )
+    assert 0 < model.report_.n_scored <= 6
+
+
+def test_no_prediction_leaves_the_bounds() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(60, 1)), rng.exponential(size=60)
+    free, bounded = (choose(["gp"], (X, y), y_bounds=bounds) for bounds in (None, (0, None)))
+    assert free.predict_quantiles(X, [0.001]).min() < 0
+    assert bounded.predict_quantiles(X, [1e-6, 0.001]).min() >= 0
+    assert bounded.sample_y(X, 100, random_state=0).min() >= 0
+
+
+# what it answers
+
+
+def test_alone_the_chosen_model_speaks_for_itself(gp) -> None:
+    X = smooth(20, seed=2)[0]
+    inner = gp.combination_.models[0]
+    np.testing.assert_array_equal(gp.predict_quantiles(X, [0.1, 0.9]), inner.predict_quantiles(X, [0.1, 0.9]))
+
+
+def test_the_joined_law_has_the_weights_of_the_report(fakes) -> None:
+    model = choose({"low": fakes.Bell(-0.5), "high": fakes.Bell(0.7)}, noise(200))
+    expected = sum(e.weight * {"low": -0.5, "high": 0.7}[e.name] for e in model.report_.entries)
+    np.testing.assert_allclose(model.predict_quantiles([[0.5]], 0.5), expected, atol=1e-12)
+
+
+def test_it_can_be_calibrated() -> None:
+    X, y = smooth(120)
+    model = ConformalSurrogate(AutoSurrogate(candidates=["gp"]), level=0.8, random_state=0).fit(X, y)
+    lower, upper = model.predict_interval(smooth(50, seed=3)[0])
+    assert (lower < upper).all()
+    assert type(model.models_[0]) is AutoSurrogate
+
+
+def test_its_summary_says_what_was_chosen_and_why(gp) -> None:
+    summary = gp.summary()
+    assert summary["model"] == "stationary GP 100%"
+    assert summary["why"] == gp.report_.reason
+    assert summary["distinct runs"] == "60"
+
+
+def test_what_is_being_tried_is_shown(fakes, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    choose({"bell": fakes.Bell()}, noise(), verbose=True)
+    assert "choosing a surrogate: Bell, all rows" in capsys.readouterr().err
+
+
+def test_candidates_keep_their_doubts_to_themselves(fakes) -> None:
+    class Doubts(fakes.Bell):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            import warnings
+
+            warnings.warn("not sure", stacklevel=1)
+            return super().fit(X, y, sample_weight)
+
+    choose({"doubts": Doubts()}, noise())  # warnings are errors here
+
+
+def test_the_user_s_model_is_left_unfitted(fakes) -> None:
+    mine = fakes.Bell()
+    choose({"mine": mine}, noise())
+    assert not hasattr(mine, "y_")
+    assert mine.random_state is None

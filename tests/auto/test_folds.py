@@ -1,0 +1,77 @@
+"""Folds: nearly equal, whole inputs and known categories only, and a clear sentence where rows do not suffice."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genbayes.data.folds import ALWAYS_LEARNT, draw_folds
+from genbayes.errors import InvalidInput
+
+
+def draw(X: np.ndarray, n_folds: int = 5, categorical: tuple[int, ...] = (), seed: int = 0) -> np.ndarray:
+    return draw_folds(X, n_folds, categorical, 10, np.random.default_rng(seed))
+
+
+@given(st.integers(2, 10), st.integers(0, 60), st.integers(0, 10**6))
+def test_sizes_differ_by_one_at_most_and_enough_is_left(n_folds: int, more: int, seed: int) -> None:
+    n = -(-10 * n_folds // (n_folds - 1)) + more
+    size = np.bincount(draw(np.arange(float(n))[:, None], n_folds, seed=seed), minlength=n_folds)
+    assert size.sum() == n
+    assert size.max() - size.min() <= 1
+    assert n - size.max() >= 10
+
+
+@given(st.integers(0, 10**6))
+def test_inputs_repeated_on_purpose_stay_together(seed: int) -> None:
+    X = np.random.default_rng(seed).integers(0, 6, (80, 2)).astype(float)  # 36 inputs at most
+    fold = draw(X, seed=seed)
+    for x in np.unique(X, axis=0):
+        assert len(np.unique(fold[(x == X).all(axis=1)])) == 1
+
+
+def test_inputs_repeated_by_chance_are_shared_out_like_all_rows() -> None:
+    X = np.r_[np.arange(60.0), np.zeros(20)][:, None]
+    assert len(np.unique(draw(X)[60:])) == 5
+
+
+def test_folds_are_drawn_at_random_and_again_by_the_same_seed() -> None:
+    X = np.arange(40.0)[:, None]
+    np.testing.assert_array_equal(draw(X, seed=1), draw(X, seed=1))
+    assert (draw(X, seed=1) != draw(X, seed=2)).any()
+
+
+@given(st.integers(0, 10**6))
+def test_a_held_out_category_is_always_among_the_rows_learnt_from(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.uniform(size=40), rng.integers(0, 8, 40), rng.integers(0, 15, 40)])
+    fold = draw(X, categorical=(1, 2), seed=seed)
+    for each in range(5):
+        for column in (1, 2):
+            assert set(X[fold == each, column]) <= set(X[fold != each, column])
+
+
+def test_a_category_of_one_fold_is_learnt_from_and_never_judged() -> None:
+    X = np.column_stack([np.arange(30.0), np.r_[7.0, np.arange(29.0) % 2]])
+    fold = draw(X, categorical=(1,))
+    assert fold[0] == ALWAYS_LEARNT
+    assert (fold[1:] >= 0).all()
+
+
+def test_the_same_codes_in_a_numeric_column_are_held_out() -> None:
+    X = np.column_stack([np.arange(30.0), np.r_[7.0, np.arange(29.0) % 2]])
+    assert (draw(X) >= 0).all()
+
+
+@pytest.mark.parametrize(("n_folds", "needed"), [(2, 20), (3, 15), (5, 13), (10, 12)])
+def test_too_few_rows_are_refused_with_the_number_that_is_needed(n_folds: int, needed: int) -> None:
+    X = np.arange(float(needed))[:, None]
+    assert draw(X, n_folds).max() == n_folds - 1
+    with pytest.raises(InvalidInput, match=f"X must have at least {needed} .*{n_folds} folds.*got {needed - 1}"):
+        draw(X[1:], n_folds)
+
+
+def test_categories_that_leave_nothing_to_hold_out_are_refused() -> None:
+    X = np.column_stack([np.arange(20.0), np.arange(20.0)])
+    with pytest.raises(InvalidInput, match="categorical must leave rows to be held out"):
+        draw(X, categorical=(1,))

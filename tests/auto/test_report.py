@@ -1,0 +1,104 @@
+"""The report: a table for people, plain values for files, and the ends of inputs where runs are few."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genbayes.auto.report import Entry, SelectionReport, sparse_regions
+
+REPORT = SelectionReport(
+    entries=(
+        Entry("gp", "stationary GP", 0.1234567, 0.01, 60, 0.0, 0.0, 1.25, 0.3),
+        Entry("iqn-deep", "quantile network, deep", 0.2, 0.02, 60, 0.0765, 0.012, 9.0, 0.7),
+        Entry("boosted", "gradient-boosted quantiles", 0.3, 0.03, 12, 0.17, 0.04, 0.5, 0.0, "clearly behind"),
+        Entry("mine", "Oven", None, None, 0, None, None, 0.0, 0.0, "RuntimeError: the oven is cold"),
+    ),
+    kind="average",
+    crps=0.11,
+    crps_se=0.009,
+    n_scored=60,
+    reason="They make up for each other.",
+    trust="Intervals cover.",
+    thin=("pressure above 8: 1 of 100 runs",),
+    diagnostics={"coverage": [0.1, 0.2], "inner": {"n": 3}},
+    seconds=10.5,
+)
+PROSE = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=30)
+NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def test_the_chosen_are_those_with_a_weight_the_largest_first() -> None:
+    assert REPORT.chosen == ("iqn-deep", "gp")
+
+
+def test_it_prints_one_line_for_each_candidate_and_then_the_words() -> None:
+    lines = str(REPORT).splitlines()
+    assert lines[0].split() == ["candidate", "CRPS", "+-", "SE", "behind", "rows", "seconds", "weight"]
+    assert lines[1].split("  ")[0] == "stationary GP (gp)"
+    assert lines[1].split()[-5:] == ["0.01", "best", "60", "1.2", "30%"]
+    assert lines[2].split()[-8:] == ["0.2", "0.02", "+0.076", "+-", "0.01", "60", "9.0", "70%"]
+    assert lines[3].endswith("clearly behind")
+    assert lines[4].split()[2:6] == ["-", "-", "-", "-"]
+    assert lines[4].endswith("RuntimeError: the oven is cold")
+    assert lines[5:] == [
+        "",
+        "chosen: CRPS 0.11 +- 0.009 on 60 unseen rows",
+        "They make up for each other.",
+        "Intervals cover.",
+        "pressure above 8: 1 of 100 runs",
+    ]
+
+
+def test_the_columns_of_the_table_stand_under_their_heads() -> None:
+    head, *rows = str(REPORT).splitlines()[:4]
+    for title in ("CRPS", "rows", "seconds"):
+        end = head.index(title) + len(title)
+        assert all(row[end - 1] != " " and row[end] == " " for row in rows)
+
+
+def test_it_survives_json() -> None:
+    again = SelectionReport.from_dict(json.loads(json.dumps(REPORT.to_dict(), allow_nan=False)))
+    assert again == REPORT
+
+
+@given(PROSE, PROSE, st.none() | NUMBER, NUMBER, st.tuples(PROSE, PROSE))
+def test_whatever_it_says_survives_json(note: str, reason: str, score: float | None, crps: float, thin) -> None:
+    entry = Entry("a", "b", score, score, 1, score, score, 0.0, 1.0, note)
+    report = replace(REPORT, entries=(entry,), reason=reason, crps=crps, thin=thin)
+    again = SelectionReport.from_dict(json.loads(json.dumps(report.to_dict())))
+    assert again == report
+    assert str(again) == str(report)
+
+
+def test_an_even_design_has_no_thin_ends() -> None:
+    assert sparse_regions(np.linspace(0, 1, 50)[:, None], [0], ["a"]) == ()
+
+
+def test_both_ends_of_every_numeric_input_are_looked_at() -> None:
+    X = np.column_stack([np.r_[-10.0, np.linspace(0, 1, 98), 10.0], np.linspace(0, 1, 100)])
+    told = sparse_regions(X, [0, 1], ["pressure", "heat"])
+    assert told == ("pressure below -6: 1 of 100 runs", "pressure above 6: 1 of 100 runs")
+
+
+@pytest.mark.parametrize("column", [np.ones(100), np.r_[np.zeros(99), 1.0], np.r_[np.arange(4.0), np.zeros(96)]])
+def test_constants_and_a_few_settings_are_no_range(column: np.ndarray) -> None:
+    assert sparse_regions(column[:, None], [0], ["a"]) == ()
+
+
+def test_categories_are_not_looked_at() -> None:
+    X = np.column_stack([np.linspace(0, 1, 100), np.r_[np.zeros(95), np.arange(5.0)]])
+    assert sparse_regions(X, [0], ["a", "b"]) == ()
+    assert len(sparse_regions(X, [0, 1], ["a", "b"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("behind", "error", "said"),
+    [(0.0, 0.0, "best"), (1.9e-13, 5e-13, "the same"), (0.012, 0.003, "+0.012 +- 0.003"), (None, None, "-")],
+)
+def test_the_lag_is_told_in_words_where_rounding_made_it(behind, error, said: str) -> None:
+    entry = Entry("gp", "stationary GP", 0.022, 0.002, 24, behind, error, 0.5, 0.0)
+    assert entry.lag == said

@@ -1,0 +1,310 @@
+"""Weights of candidates: the right score, its minimum over the simplex, and no gain claimed on rows already seen."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.special import ndtri
+
+from genbayes.auto.stacking import (
+    CAUTION,
+    LEVELS,
+    NO_SAY,
+    WORTH_IT,
+    _Average,
+    _Pool,
+    choose_stack,
+    crps_of_table,
+    find_team,
+)
+from genbayes.metrics import crps, crps_normal
+
+M = len(LEVELS)
+NORMAL = ndtri(LEVELS)
+GRID = [np.array([a, b, 50 - a - b]) / 50 for a, b in product(range(51), range(51)) if a + b <= 50]
+WAYS = [_Average, _Pool]
+
+
+def bells(y: np.ndarray, *laws: tuple[float, float]) -> np.ndarray:
+    """Tables of N(loc, scale^2) that say the same at every row."""
+    return np.stack([np.tile(loc + scale * NORMAL, (len(y), 1)) for loc, scale in laws])
+
+
+def draw_tables(n: int, seed: int, n_candidates: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Candidates that are wrong in ways of their own, about y ~ N(f, 1)."""
+    rng = np.random.default_rng(seed)
+    f = 2 * rng.standard_normal(n)
+    errors = 0.7 * rng.standard_normal((n_candidates, n))
+    scale = rng.uniform(0.5, 1.5, n_candidates)
+    return (f + errors)[:, :, None] + scale[:, None, None] * NORMAL, f + rng.standard_normal(n)
+
+
+def by_hand(kind: type, w: np.ndarray, Q: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The score of a stack from the definition of the CRPS, E|Y - y| - E|Y - Y'| / 2, for joined tables."""
+    if kind is _Average:
+        return crps(np.tensordot(w, Q, axes=1), y)
+    draws, mass = np.concatenate(list(Q), axis=1), np.repeat(w / M, M)
+    spread = np.abs(draws[:, :, None] - draws[:, None, :]) @ mass @ mass
+    return np.abs(draws - y[:, None]) @ mass - spread / 2
+
+
+# the score
+
+
+@settings(max_examples=50)
+@given(
+    arrays(np.float64, (3, M), elements=st.floats(-1e6, 1e6)),
+    arrays(np.float64, 3, elements=st.floats(-1e6, 1e6)),
+)
+def test_the_score_is_the_estimator_of_the_paper(table: np.ndarray, y: np.ndarray) -> None:
+    q = np.sort(table, axis=1)
+    np.testing.assert_allclose(crps_of_table(q, y), crps(q, y), rtol=1e-9, atol=1e-7)
+
+
+def test_the_score_of_fifty_quantiles_is_within_a_thousandth_of_the_whole_normal_law() -> None:
+    y = ndtri((np.arange(1_000) + 0.5) / 1_000)
+    table = np.tile(NORMAL, (1_000, 1))
+    assert crps_of_table(table, y).mean() == pytest.approx(crps_normal(0.0, 1.0, y).mean(), rel=1e-3)
+
+
+@pytest.mark.parametrize("y", [0.0, 0.3, 1.0])
+def test_the_score_of_a_uniform_law_is_its_closed_form(y: float) -> None:
+    expected = (y**3 + (1 - y) ** 3) / 3
+    assert crps_of_table(LEVELS[None], np.array([y]))[0] == pytest.approx(
+        expected, abs=1 / (4 * M**2)
+    )  # a level cell of width 1/M in which y lies
+
+
+# the weights
+
+
+@pytest.mark.parametrize("kind", WAYS)
+@pytest.mark.parametrize("seed", range(3))
+def test_fitted_weights_are_as_good_as_any_on_a_grid_over_the_simplex(kind, seed: int) -> None:
+    Q, y = draw_tables(25, seed)
+    way = kind(Q, y)
+    pull = CAUTION * np.mean([(each - way.single.mean(axis=0)).std() / 5 for each in way.single])
+
+    def value(w: np.ndarray) -> float:
+        return way.scores(w).mean() + 0.5 * pull * np.sum((w - 1 / 3) ** 2)
+
+    assert value(way.fit(np.ones(25))) <= min(value(w) for w in GRID) * (1 + 1e-4)
+
+
+def test_what_luck_may_explain_leaves_weights_equal_and_what_it_cannot_does_not() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(4_000)
+    Q = bells(y, (0.0, 1.0), (0.0, 1.0)) + 0.3 * rng.standard_normal((2, 4_000, 1))  # equally good, each with errors
+    Q[1] += 0.4  # the second is biased as well
+    few, many = (choose_stack(Q[:, :n], y[:n], np.ones(n), np.arange(n) % 5).weights for n in (40, 4_000))
+    assert abs(few[0] - 0.5) < 0.25
+    assert many[0] > 0.6
+
+
+@pytest.mark.parametrize("kind", WAYS)
+def test_row_scores_are_those_of_the_joined_law(kind) -> None:
+    Q, y = draw_tables(12, 5)
+    w = np.array([0.2, 0.5, 0.3])
+    np.testing.assert_allclose(kind(Q, y).scores(w), by_hand(kind, w, Q, y), rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", WAYS)
+def test_the_gradient_is_that_of_the_mean_score(kind) -> None:
+    Q, y = draw_tables(30, 6)
+    way, share, w, step = kind(Q, y), np.full(30, 1 / 30), np.array([0.2, 0.5, 0.3]), 1e-6
+    slopes = [(way.scores(w + step * e) - way.scores(w - step * e)).mean() / (2 * step) for e in np.eye(3)]
+    np.testing.assert_allclose(way.gradient(w, share), slopes, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", WAYS)
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0, 1))
+def test_the_mean_score_is_convex_in_the_weights(kind, seed: int, t: float) -> None:
+    Q, y = draw_tables(8, seed)
+    way = kind(Q, y)
+    one, other = np.random.default_rng(seed).dirichlet(np.ones(3), 2)
+    between = way.scores(t * one + (1 - t) * other).mean()
+    assert between <= t * way.scores(one).mean() + (1 - t) * way.scores(other).mean() + 1e-12
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5))
+def test_weights_are_shares_and_none_is_negligible(seed: int, n_candidates: int) -> None:
+    Q, y = draw_tables(30, seed, n_candidates)
+    w = choose_stack(Q, y, np.ones(30), np.arange(30) % 5).weights
+    assert w.shape == (n_candidates,)
+    assert w.sum() == pytest.approx(1.0)
+    assert ((w == 0) | (w >= NO_SAY)).all()
+
+
+def test_two_opposite_biases_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("genbayes.auto.stacking.CAUTION", 0.0)
+    y = np.random.default_rng(0).standard_normal(400)
+    stack = choose_stack(bells(y, (-0.5, 1.0), (1.0, 1.0)), y, np.ones(400), np.arange(400) % 5)
+    assert stack.kind == "average"
+    assert stack.weights @ [-0.5, 1.0] == pytest.approx(y.mean(), abs=0.02)
+
+
+def test_laws_that_are_right_at_times_are_pooled_by_how_often_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("genbayes.auto.stacking.CAUTION", 0.0)
+    y = np.repeat([-3.0, 3.0], [140, 60])
+    order = np.random.default_rng(1).permutation(200)
+    stack = choose_stack(bells(y, (-3.0, 0.01), (3.0, 0.01)), y[order], np.ones(200), np.arange(200) % 5)
+    assert stack.kind == "pool"
+    np.testing.assert_allclose(stack.weights, [0.7, 0.3], atol=0.005)
+
+
+def test_a_useless_candidate_gets_no_weight() -> None:
+    Q, y = draw_tables(200, 2, 2)
+    useless = np.broadcast_to(40 + NORMAL, (1, 200, M))
+    stack = choose_stack(np.concatenate([Q, useless]), y, np.ones(200), np.arange(200) % 5)
+    assert stack.weights[2] == 0
+    assert (stack.weights[:2] > 0).all()
+
+
+def test_the_best_alone_is_kept_where_it_is_clearly_ahead_of_any_average() -> None:
+    y = np.random.default_rng(3).standard_normal(100)
+    right, wrong = y[:, None] + 0.1 * NORMAL, y[:, None] + 4 + 0.1 * NORMAL
+    stack = choose_stack(np.stack([wrong, right]), y, np.ones(100), np.arange(100) % 5)
+    assert (stack.kind, stack.weights.tolist()) == ("single", [0.0, 1.0])
+
+
+def test_where_luck_decides_who_is_best_candidates_are_joined() -> None:
+    rng = np.random.default_rng(3)
+    y = rng.standard_normal(60)
+    Q = bells(y, (0.0, 1.0), (0.0, 1.0)) + 0.4 * rng.standard_normal((2, 60, 1))
+    stack = choose_stack(Q, y, np.ones(60), np.arange(60) % 5)
+    assert stack.kind == "average"
+    assert (stack.weights > 0.2).all()
+
+
+@pytest.mark.parametrize(("bias", "errors_ahead", "kind"), [(0.0, (0.2, 0.4), "average"), (0.5, (1.2, 1.6), "single")])
+def test_the_best_alone_must_be_ahead_by_a_standard_error_of_the_paired_difference(
+    bias: float, errors_ahead: tuple[float, float], kind: str
+) -> None:
+    """Both candidates keep a weight, so that nothing but the rule decides; the one with more bias is further behind."""
+    rng = np.random.default_rng(5)
+    y = rng.standard_normal(60)
+    Q = bells(y, (0.0, 1.0), (bias, 1.0)) + 0.4 * rng.standard_normal((2, 60, 1))
+    fold, joined = np.arange(60) % 5, np.empty(60)
+    for held_out in (fold == each for each in range(5)):
+        w = _Average(Q, y).fit(np.where(held_out, 0.0, 1.0))
+        joined[held_out] = by_hand(_Average, w, Q, y)[held_out]
+    lost = joined - crps_of_table(Q[0], y)
+    low, high = errors_ahead
+    assert low < lost.mean() / (lost.std() / np.sqrt(60)) < high
+    assert (_Average(Q, y).fit(np.ones(60)) > 0).all()
+    assert choose_stack(Q, y, np.ones(60), fold).kind == kind
+
+
+def test_a_single_candidate_is_the_stack() -> None:
+    Q, y = draw_tables(20, 3, 1)
+    stack = choose_stack(Q, y, np.ones(20), np.arange(20) % 2)
+    assert (stack.kind, stack.weights.tolist()) == ("single", [1.0])
+    np.testing.assert_array_equal(stack.scores, crps_of_table(Q[0], y))
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_units_do_not_change_the_weights(unit: float) -> None:
+    Q, y = draw_tables(60, 4)
+    plain, scaled = (choose_stack(u * Q, u * y, np.ones(60), np.arange(60) % 5) for u in (1.0, unit))
+    np.testing.assert_allclose(scaled.weights, plain.weights, atol=1e-3)
+    np.testing.assert_allclose(scaled.scores / unit, plain.scores, rtol=1e-3)
+
+
+def test_the_order_of_candidates_does_not_matter() -> None:
+    Q, y = draw_tables(60, 4)
+    plain, turned = (choose_stack(Q[order], y, np.ones(60), np.arange(60) % 5) for order in ([0, 1, 2], [2, 0, 1]))
+    np.testing.assert_allclose(turned.weights, plain.weights[[2, 0, 1]], atol=0.01)
+
+
+def test_a_row_of_weight_two_counts_as_two_rows() -> None:
+    Q, y = draw_tables(40, 7)
+    weight, fold = np.tile([1.0, 3.0], 20), np.arange(40) % 5
+    twice = np.repeat(np.arange(40), weight.astype(int))
+    weighted = choose_stack(Q, y, weight, fold)
+    repeated = choose_stack(Q[:, twice], y[twice], np.ones(80), fold[twice])
+    assert weighted.kind == repeated.kind
+    np.testing.assert_allclose(weighted.weights, repeated.weights, atol=1e-4)
+    np.testing.assert_allclose(weighted.scores[twice], repeated.scores, rtol=1e-4)
+
+
+# honesty
+
+
+def test_the_score_of_a_row_comes_from_weights_that_have_not_seen_its_fold() -> None:
+    Q, y = draw_tables(60, 8)
+    fold = np.arange(60) % 3
+    stack = choose_stack(Q, y, np.ones(60), fold)
+    assert stack.kind == "average"
+    for each in range(3):
+        inside, outside = fold == each, fold != each
+        w = _Average(Q[:, outside], y[outside]).fit(np.ones(outside.sum()))
+        np.testing.assert_allclose(stack.scores[inside], by_hand(_Average, w, Q[:, inside], y[inside]), rtol=1e-3)
+
+
+def test_fitting_weights_to_chance_is_not_rewarded() -> None:
+    """Many equally good candidates about a response that none knows: weights fitted to few rows gain only there."""
+    rng = np.random.default_rng(9)
+    Q = 0.8 * rng.standard_normal((12, 30))[:, :, None] + NORMAL
+    y = rng.standard_normal(30)
+    way = _Average(Q, y)
+    stack = choose_stack(Q, y, np.ones(30), np.arange(30) % 5)
+    assert stack.scores.mean() > way.scores(way.fit(np.ones(30))).mean()
+
+
+def test_rows_of_one_fold_are_judged_by_weights_of_the_other_half() -> None:
+    Q, y = draw_tables(60, 8)
+    one_fold = choose_stack(Q, y, np.ones(60), np.full(60, 2))
+    halves = choose_stack(Q, y, np.ones(60), np.arange(60) % 2)
+    np.testing.assert_array_equal(one_fold.scores, halves.scores)
+
+
+# the team
+
+
+def test_a_weaker_candidate_of_another_kind_is_preferred_to_a_twin() -> None:
+    y = np.random.default_rng(10).standard_normal(300)
+    Q = bells(y, (-0.5, 0.7), (-0.51, 0.7), (0.8, 0.7))
+    assert find_team(Q, y, np.ones(300), 2) == [0, 2]
+
+
+def test_the_team_begins_with_the_best_and_names_each_candidate_once() -> None:
+    Q, y = draw_tables(80, 11, 5)
+    team = find_team(Q, y, np.ones(80), 9)
+    scores = [crps_of_table(q, y).mean() for q in Q]
+    assert scores[team[0]] <= min(scores) * (1 + WORTH_IT)
+    assert sorted(team) == list(range(5))
+
+
+def test_who_neither_helps_nor_may_be_better_is_not_in_the_team() -> None:
+    y = np.random.default_rng(10).standard_normal(300)
+    assert find_team(bells(y, (0.0, 1.0), (3.0, 1.0)), y, np.ones(300), 2) == [0]
+
+
+def test_a_place_that_is_left_goes_to_a_rival_within_luck_of_the_best() -> None:
+    y = np.random.default_rng(10).standard_normal(300)
+    median = float(np.median(y))
+    Q = bells(y, (median, 1.0), (median + 3.0, 1.0), (median + 0.08, 1.0))  # the last is behind by one standard error
+    behind = crps_of_table(Q[2], y) - crps_of_table(Q[0], y)
+    assert 0 < behind.mean() < 2 * behind.std() / np.sqrt(300)
+    assert find_team(Q, y, np.ones(300), 3) == [0, 2]
+
+
+def test_of_candidates_that_are_as_good_the_first_is_taken() -> None:
+    y = np.random.default_rng(10).standard_normal(300)
+    best = float(np.median(y))
+    Q = bells(y, (best + 0.01, 1.0), (best, 1.0))
+    scores = [crps_of_table(q, y).mean() for q in Q]
+    assert scores[1] < scores[0] < scores[1] * (1 + WORTH_IT)
+    assert find_team(Q, y, np.ones(300), 1) == [0]
+
+
+def test_row_weights_decide_who_is_best() -> None:
+    y = np.repeat([0.0, 4.0], 20)
+    Q = bells(y, (0.0, 0.1), (4.0, 0.1))
+    assert find_team(Q, y, np.where(y == 0, 1.0, 5.0), 1) == [1]
+    assert find_team(Q, y, np.where(y == 0, 5.0, 1.0), 1) == [0]

@@ -1,0 +1,459 @@
+"""ConformalSurrogate as users meet it: any model, three methods, groups, files, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import cross_val_score
+
+from genbayes import ConformalSurrogate, Empirical, InvalidInput, Normal, QuantileFunction, QuantileSurrogate, load
+from genbayes.errors import UnreadableFile
+from genbayes.models.base import Predictor
+from genbayes.models.gp.stationary import StationaryGP
+from genbayes.persistence import State, read_state, write_state
+
+TAU = np.array([0.001, 0.05, 0.3, 0.5, 0.7, 0.95, 0.999])
+METHODS = ["split", "cross", "prefit"]
+GP = {"n_starts": 1}
+
+
+class Fixed(Predictor):
+    """Returns one law at every row."""
+
+    def __init__(self, law: Any) -> None:
+        self.law = law
+
+    def predict_distribution(self, X: Any) -> Any:
+        return self.law[np.zeros(len(X), dtype=int)]
+
+
+def draw_runs(n: int = 80, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 2))
+    return X, 3 * X[:, 0] + 10 + 0.3 * rng.standard_normal(n)
+
+
+def make(method: str, **settings: Any) -> ConformalSurrogate:
+    model = StationaryGP(**GP)
+    if method == "prefit":
+        model = StationaryGP(random_state=0, **GP).fit(*draw_runs(seed=99))
+    return ConformalSurrogate(model, method=method, random_state=0, **settings)
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def calibrated(request) -> ConformalSurrogate:
+    return make(request.param).fit(*draw_runs())
+
+
+# what it returns
+
+
+def test_the_interval_at_the_level_of_the_constructor_is_the_default(calibrated) -> None:
+    X = draw_runs(5, seed=1)[0]
+    for end, other in zip(
+        calibrated.predict_interval(X), calibrated.predict_distribution(X).interval(0.9), strict=True
+    ):
+        np.testing.assert_array_equal(end, other)
+    narrow, wide = (np.subtract(*calibrated.predict_interval(X, level=level)[::-1]) for level in (0.5, 0.9))
+    assert (narrow < wide).all()
+
+
+def test_quantiles_are_finite_and_in_order_everywhere(calibrated) -> None:
+    q = calibrated.predict_quantiles(np.random.default_rng(2).uniform(-5, 5, (40, 2)), np.linspace(1e-4, 0.9999, 301))
+    assert np.isfinite(q).all()
+    assert (np.diff(q, axis=1) >= 0).all()
+
+
+def test_the_law_is_a_whole_distribution(calibrated) -> None:
+    X, y = draw_runs(30, seed=3)
+    law = calibrated.predict_distribution(X)
+    np.testing.assert_allclose(np.diag(law.cdf(law.ppf(TAU))[:, :1] @ np.ones((1, 30))), np.full(30, TAU[0]), rtol=1e-6)
+    assert law.crps(y).mean() < Normal(10.0, 2.0)[np.zeros(30, dtype=int)].crps(y).mean()
+    assert law.sample(3, random_state=0).shape == (30, 3)
+
+
+def test_methods_differ_in_who_learns_and_who_calibrates(wrong) -> None:
+    X, y = draw_runs(100)
+    split = ConformalSurrogate(wrong(), random_state=0).fit(X, y)
+    cross = ConformalSurrogate(wrong(), method="cross", n_folds=4, random_state=0).fit(X, y)
+    prefit = ConformalSurrogate(wrong(), method="prefit").fit(X, y)
+    assert [model.n_learnt_ for model in split.models_] == [75]
+    assert [model.n_learnt_ for model in cross.models_] == [75] * 4
+    assert [len(model.scores_) for model in (split, cross, prefit)] == [25, 100, 100]
+
+
+def test_no_row_calibrates_a_model_that_has_seen_it() -> None:
+    seen = []
+
+    class Remembers(Fixed):
+        def fit(self, X, y):
+            self.rows = set(X[:, 0])
+            return self
+
+        def predict_distribution(self, X):
+            seen.append(bool(self.rows & set(X[:, 0])))
+            return super().predict_distribution(X)
+
+    X, y = np.arange(60.0)[:, None], np.random.default_rng(0).standard_normal(60)
+    for method in ("split", "cross"):
+        ConformalSurrogate(Remembers(Normal([0.0], 1.0)), method=method, random_state=0).fit(X, y)
+    assert seen == [False] * 6
+
+
+def test_prefit_takes_the_model_as_it_is() -> None:
+    model = StationaryGP(random_state=0, **GP).fit(*draw_runs(seed=99))
+    before = model.predict(draw_runs()[0])
+    calibrated = ConformalSurrogate(model, method="prefit").fit(*draw_runs())
+    assert calibrated.models_[0] is model
+    np.testing.assert_array_equal(model.predict(draw_runs()[0]), before)
+
+
+def test_the_model_that_was_passed_stays_unfitted() -> None:
+    model = StationaryGP(**GP)
+    ConformalSurrogate(model, random_state=0).fit(*draw_runs())
+    assert not hasattr(model, "gp_")
+    assert model.random_state is None
+
+
+def test_one_seed_settles_everything_random() -> None:
+    class Random(BaseEstimator, Fixed):
+        def __init__(self, random_state=None):
+            self.random_state = random_state
+
+        def fit(self, X, y):
+            self.law = Normal(np.random.default_rng(self.random_state).standard_normal(1), 1.0)
+            return self
+
+    X, y = draw_runs()
+    first, again, other = (ConformalSurrogate(Random(), random_state=seed).fit(X, y) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first.predict(X), again.predict(X))
+    assert (first.models_[0].law.mean() != other.models_[0].law.mean()).all()
+    assert set(first.scores_ + first.models_[0].law.mean()) != set(other.scores_ + other.models_[0].law.mean())
+
+
+def test_a_seed_of_the_model_is_kept(wrong) -> None:
+    fitted = ConformalSurrogate(wrong(random_state=5), method="cross", random_state=0).fit(*draw_runs())
+    assert {model.random_state for model in fitted.models_} == {5}
+    seeds = ConformalSurrogate(wrong(), method="cross", random_state=0).fit(*draw_runs()).models_
+    assert len({model.random_state for model in seeds}) == 5
+
+
+def test_without_a_model_the_surrogate_of_this_library_is_calibrated(monkeypatch) -> None:
+    def stub(self, X, y, sample_weight=None):
+        self.law = Normal([10.0], 2.0)
+        return self
+
+    monkeypatch.setattr(QuantileSurrogate, "fit", stub)
+    monkeypatch.setattr(QuantileSurrogate, "predict_distribution", lambda self, X: self.law[np.zeros(len(X), int)])
+    fitted = ConformalSurrogate(random_state=0).fit(*draw_runs())
+    assert type(fitted.models_[0]) is QuantileSurrogate
+    assert fitted.model is None
+
+
+def test_weights_reach_the_model() -> None:
+    X, y = draw_runs()
+    weight = np.where(X[:, 0] > 0, 1.0, 1e-3)
+    plain, weighted = (
+        ConformalSurrogate(StationaryGP(**GP), random_state=0).fit(X, y, sample_weight=w) for w in (None, weight)
+    )
+    assert (plain.models_[0].predict(X) != weighted.models_[0].predict(X)).any()
+    assert len(plain.scores_) == len(weighted.scores_)
+
+
+def test_it_fits_into_scikit_learn() -> None:
+    X, y = draw_runs(120)
+    scores = cross_val_score(ConformalSurrogate(StationaryGP(**GP), level=0.8, random_state=0), X, y, cv=3)
+    assert (scores > 0.8).all()
+    frozen = FrozenEstimator(StationaryGP(**GP).fit(*draw_runs(seed=99)))
+    assert clone(ConformalSurrogate(frozen, method="prefit")).fit(X, y).predict(X).shape == (120,)
+
+
+def test_frames_are_taken_as_the_model_takes_them() -> None:
+    X, y = draw_runs()
+    pandas = pd.DataFrame(X, columns=["a", "b"], index=np.arange(80)[::-1])
+    fitted = make("cross").fit(pandas, pd.Series(y))
+    np.testing.assert_array_equal(fitted.predict(pandas), make("cross").fit(pl.DataFrame(pandas), y).predict(pandas))
+    np.testing.assert_array_equal(fitted.predict(pandas), make("cross").fit(X, y).predict(X))
+    assert list(fitted.feature_names_in_) == ["a", "b"]
+    with pytest.raises(InvalidInput, match="feature names should match"):
+        fitted.predict(pandas[["b", "a"]])
+
+
+# laws that are hard to calibrate
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        Normal([0.0], 0.0),
+        Normal([1e6], 0.0),
+        Normal([1e6], 1e-9),
+        Normal([-1e6], 1e6),
+        Empirical([[7.0, 7.0, 7.0]]),
+        QuantileFunction([0.2, 0.8], [[5.0, 5.0]]),
+    ],
+    ids=["point", "far point", "far needle", "haystack", "equal draws", "atom"],
+)
+def test_a_terrible_model_still_gives_finite_intervals_of_the_right_size(law) -> None:
+    y = np.random.default_rng(6).standard_normal(1_000)
+    model = ConformalSurrogate(Fixed(law), method="prefit").fit(np.zeros((1_000, 1)), y)
+    lower, upper = model.predict_interval(np.zeros((1, 1)))
+    # 5% and 95% quantiles of 1,000 responses: sd sqrt(.05 * .95 / 1000) / phi(1.64) = 0.067, four of them
+    np.testing.assert_allclose([lower[0], upper[0]], ndtri([0.05, 0.95]), atol=0.27)
+    assert np.isfinite(model.predict_quantiles(np.zeros((1, 1)), TAU)).all()
+
+
+def test_the_model_s_bounds_are_kept() -> None:
+    law = QuantileFunction(np.arange(1, 20) / 20, [np.arange(1, 20) / 20], support=(0, 1))
+    y = np.random.default_rng(7).beta(0.3, 0.3, 200)
+    model = ConformalSurrogate(Fixed(law), method="prefit").fit(np.zeros((200, 1)), y)
+    q = model.predict_quantiles(np.zeros((1, 1)), TAU)
+    assert 0 <= q.min() <= q.max() <= 1
+    with pytest.raises(InvalidInput, match=r"y must lie within the bounds of the model, got 1.5 in row 3 .*widen"):
+        ConformalSurrogate(Fixed(law), method="prefit").fit(np.zeros((200, 1)), np.where(np.arange(200) == 3, 1.5, y))
+
+
+def test_the_unit_of_the_response_does_not_matter(wrong) -> None:
+    X, y = draw_runs()
+    for unit in (1e-9, 1e9):
+        near, far = (
+            ConformalSurrogate(Fixed(Normal([0.0], u)), method="prefit").fit(X, u * y).predict_interval(X)
+            for u in (1.0, unit)
+        )
+        np.testing.assert_allclose(np.array(far), unit * np.array(near), rtol=1e-9)
+
+
+# groups
+
+
+def test_each_group_is_calibrated_by_its_own_rows() -> None:
+    X, groups = np.zeros((200, 1)), np.repeat(["a", "b"], 100)
+    rng = np.random.default_rng(8)
+    y = np.where(groups == "a", 1.0, 100.0) * rng.standard_normal(200)
+    together = ConformalSurrogate(Fixed(Normal([0.0], 1.0)), method="prefit").fit(X, y, groups=groups)
+    for group in ("a", "b"):
+        alone = ConformalSurrogate(Fixed(Normal([0.0], 1.0)), method="prefit").fit(X[:100], y[groups == group])
+        np.testing.assert_allclose(
+            together.predict_quantiles(X[:2], TAU, groups=[group] * 2), alone.predict_quantiles(X[:2], TAU), rtol=1e-3
+        )
+
+
+def test_rows_of_several_groups_are_predicted_together() -> None:
+    X, y = draw_runs(120)
+    groups = np.where(X[:, 1] > 0, "high", "low")
+    model = make("cross", level=0.8).fit(X, y, groups=groups)
+    together = model.predict(X, groups=groups)
+    low = groups == "low"
+    np.testing.assert_allclose(together[low], model.predict(X[low], groups=groups[low]), rtol=1e-9)
+    assert model.sample_y(X, 2, random_state=0, groups=groups).shape == (120, 2)
+    assert model.predict(X, return_std=True, groups=groups)[1].shape == (120,)
+
+
+def test_groups_at_new_rows_are_checked() -> None:
+    X, y = draw_runs(120)
+    groups = np.where(X[:, 1] > 0, "high", "low")
+    model = make("prefit", level=0.8).fit(X, y, groups=groups)
+    with pytest.raises(InvalidInput, match="groups must be given, since fit was given groups"):
+        model.predict(X)
+    with pytest.raises(InvalidInput, match="groups must be among those of fit .*got 'middle' in 120 of 120 rows"):
+        model.predict_distribution(X, groups=["middle"] * 120)
+    with pytest.raises(InvalidInput, match="groups must be left out, since fit was given none"):
+        make("prefit").fit(X, y).predict_interval(X, groups=groups)
+
+
+def test_a_group_too_small_to_calibrate_is_named() -> None:
+    X, y = draw_runs()
+    groups = np.where(np.arange(80) < 5, "few", "many")
+    for method in METHODS:
+        with pytest.raises(InvalidInput, match="level must be at most 0.6666 with 5 calibration rows in group 'few'"):
+            make(method).fit(X, y, groups=groups)
+
+
+# files
+
+
+def test_a_saved_model_answers_the_same_to_the_bit(calibrated, tmp_path: Path) -> None:
+    again = load(calibrated.save(tmp_path / "model.gb"))
+    X = draw_runs(20, seed=4)[0]
+    np.testing.assert_array_equal(again.predict_quantiles(X, TAU), calibrated.predict_quantiles(X, TAU))
+    np.testing.assert_array_equal(again.extrapolates(4 * X), calibrated.extrapolates(4 * X))
+    assert repr(again.get_params()) == repr(calibrated.get_params())
+    assert again.summary() == calibrated.summary()
+
+
+def test_groups_are_saved(tmp_path: Path) -> None:
+    X, y = draw_runs(120)
+    groups = np.arange(120) % 2
+    model = make("cross", level=0.8).fit(X, y, groups=groups)
+    again = load(model.save(tmp_path / "model.gb"))
+    np.testing.assert_array_equal(again.predict(X, groups=groups), model.predict(X, groups=groups))
+    with pytest.raises(InvalidInput, match="got 2 in 1 of 1 rows"):
+        again.predict(X[:1], groups=[2])
+
+
+def test_a_calibrated_model_within_another_is_saved(tmp_path: Path) -> None:
+    X, y = draw_runs()
+    model = ConformalSurrogate(make("prefit").fit(X, y), method="prefit").fit(*draw_runs(seed=5))
+    np.testing.assert_array_equal(load(model.save(tmp_path / "model.gb")).predict(X), model.predict(X))
+
+
+def test_a_model_of_another_library_cannot_be_saved(wrong, tmp_path: Path) -> None:
+    model = ConformalSurrogate(wrong(), random_state=0).fit(*draw_runs())
+    with pytest.raises(InvalidInput, match="a model must be registered to be saved, got WrongNormal"):
+        model.save(tmp_path / "model.gb")
+
+
+def altered(state: State, **changes: Any) -> State:
+    values = {**state.values, **{name: value for name, value in changes.items() if name in state.values}}
+    arrays = {**state.arrays, **{name: value for name, value in changes.items() if name in state.arrays}}
+    return State(state.kind, values, arrays)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"model0": {"kind": "os.system", "values": {}}}, "must hold a registered model, got 'os.system'"),
+        ({"model0": {"values": {}}}, "must name its kind"),
+        ({"folds": np.full(80, 3)}, "the array 'folds' in the model file must number 1 parts"),
+        ({"codes": np.ones(80, dtype=np.int64)}, "the array 'codes' in the model file must number 1 parts"),
+        ({"scores": np.full(80, np.nan)}, "the scores in the model file must be finite"),
+        ({"least_slopes": []}, "the scores in the model file must be finite and their scales positive"),
+        ({"least_slopes": [-1.0]}, "their scales positive"),
+        ({"level": 0.999}, "level must be at most 0.9753 with 80 calibration rows"),
+        ({"level": "high"}, "must describe a complete ConformalSurrogate"),
+        ({"n_models": 2}, "must number 2 parts"),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(changes, match, tmp_path: Path) -> None:
+    state = read_state(make("prefit").fit(*draw_runs()).save(tmp_path / "model.gb"))
+    write_state(tmp_path / "other.gb", altered(state, **changes))
+    with pytest.raises(UnreadableFile, match=match):
+        load(tmp_path / "other.gb")
+
+
+def test_a_composite_is_rebuilt_by_load_only() -> None:
+    state = make("prefit").fit(*draw_runs()).to_state()
+    with pytest.raises(UnreadableFile, match="the part 'StationaryGP' must be rebuilt by genbayes.load"):
+        ConformalSurrogate.from_state(state)
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"level": 1.0}, "level must lie strictly between 0 and 1, got 1.0"),
+        ({"level": "0.9"}, "level must lie strictly between 0 and 1, got '0.9'"),
+        ({"method": "full"}, "method must be one of 'split', 'cross', 'prefit', got 'full'"),
+        ({"method": "croos"}, "got 'croos'; did you mean 'cross'"),
+        ({"n_folds": 1}, "n_folds must be a whole number of at least 2, got 1"),
+        ({"calibration_share": 1.0}, "calibration_share must lie strictly between 0 and 1, got 1.0"),
+        ({"calibration_share": "half"}, "calibration_share must lie strictly between 0 and 1, got 'half'"),
+        ({"model": "gp"}, "model must be an object with fit and predict_distribution, got 'gp'"),
+        ({"model": StationaryGP}, "model must be an object with fit and predict_distribution, got <class"),
+        ({"model": Fixed(Normal([0.0], 1.0))}, "model must be an object with fit and predict_distribution"),
+        ({"random_state": -1}, "random_state must be None, a whole number"),
+    ],
+)
+def test_bad_settings_are_refused(settings, match) -> None:
+    with pytest.raises(InvalidInput, match=match):
+        ConformalSurrogate(**{"model": StationaryGP(**GP), **settings}).fit(*draw_runs())
+
+
+def test_an_unfitted_model_cannot_be_calibrated() -> None:
+    match = "model must be fitted for method='prefit', got an unfitted StationaryGP; fit it to other rows first"
+    with pytest.raises(InvalidInput, match=match):
+        ConformalSurrogate(StationaryGP(), method="prefit").fit(*draw_runs())
+
+
+def test_the_rows_of_the_fit_cannot_calibrate() -> None:
+    X, y = draw_runs()
+    with pytest.raises(InvalidInput, match="X must hold rows that the model has not learnt from"):
+        ConformalSurrogate(StationaryGP(**GP).fit(X, y), method="prefit").fit(X[::-1], y[::-1])
+
+
+def test_a_level_beyond_the_calibration_rows_is_refused_with_the_one_they_support() -> None:
+    match = "level must be at most 0.8947 with 18 calibration rows, got 0.9; give at least 19"
+    with pytest.raises(InvalidInput, match=match):
+        make("prefit").fit(*draw_runs(18))
+    make("prefit").fit(*draw_runs(19))
+
+
+def test_too_few_rows_are_refused_with_the_number_needed() -> None:
+    with pytest.raises(InvalidInput, match=r"at least 29 rows .*\(19 to calibrate, 10 to learn from\), got 28"):
+        make("split").fit(*draw_runs(28))
+    with pytest.raises(InvalidInput, match="at least 13 rows for method='cross' with 5 folds, got 12"):
+        make("cross", level=0.5).fit(*draw_runs(12))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_missing_responses_are_named_by_row(method: str, bad: float) -> None:
+    X, y = draw_runs()
+    y[[7, 9]] = bad
+    with pytest.raises(InvalidInput, match=r"Input y contains .* It is in 2 of 80 rows \(rows 7, 9\)"):
+        make(method).fit(X, y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_missing_inputs_are_named_by_row(method: str) -> None:
+    X, y = draw_runs()
+    X[7, 1] = np.nan
+    with pytest.raises(InvalidInput, match=r"Input X contains NaN in 1 of 80 rows \(row 7\)"):
+        make(method).fit(X, y)
+
+
+def test_lengths_must_agree() -> None:
+    X, y = draw_runs()
+    for method in METHODS:
+        with pytest.raises(InvalidInput, match="inconsistent numbers of samples"):
+            make(method).fit(X, y[:-1])
+
+
+def test_weights_that_nobody_would_use_are_refused(wrong) -> None:
+    X, y = draw_runs()
+    with pytest.raises(InvalidInput, match="sample_weight must be left out with method='prefit'"):
+        make("prefit").fit(X, y, sample_weight=np.ones(80))
+    with pytest.raises(InvalidInput, match="sample_weight must be left out, since WrongNormal.fit takes none"):
+        ConformalSurrogate(wrong()).fit(X, y, sample_weight=np.ones(80))
+
+
+def test_a_model_that_returns_something_else_is_refused() -> None:
+    class Points(Fixed):
+        def predict_distribution(self, X):
+            return np.zeros(len(X))
+
+    with pytest.raises(InvalidInput, match="model must return a PredictiveDistribution .*got ndarray"):
+        ConformalSurrogate(Points(None), method="prefit").fit(*draw_runs())
+
+
+def test_a_changed_setting_does_not_change_a_fitted_model() -> None:
+    X, y = draw_runs()
+    model = make("prefit").fit(X, y)
+    before = model.predict_interval(X)
+    np.testing.assert_array_equal(model.set_params(level=0.999).predict_interval(X), before)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
+    X, y = draw_runs()
+    model = make("prefit").fit(X, y)
+    before = model.predict_interval(X)
+    with pytest.raises(InvalidInput, match="level must be at most"):
+        model.set_params(level=0.99).fit(X, y)
+    np.testing.assert_array_equal(model.predict_interval(X), before)
+
+
+def test_the_summary_says_what_is_promised() -> None:
+    X, y = draw_runs(100)
+    assert make("prefit").fit(X, y).summary()["guaranteed coverage"] == "0.901"  # 91 of 101
+    cross = make("cross").fit(X, y).summary()
+    assert (cross["method"], cross["calibration rows"]) == ("cross, 5 folds", "100")
+    grouped = make("prefit", level=0.8).fit(X, y, groups=np.arange(100) % 3).summary()
+    assert (grouped["groups"], grouped["calibration rows"]) == ("3", "33 to 34 a group")

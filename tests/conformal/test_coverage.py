@@ -1,0 +1,146 @@
+"""The promise itself: coverage against its theorem, from both sides, for models that are wrong."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr
+
+from genbayes import ConformalSurrogate, Normal
+from genbayes.conformal.recalibration import cross_bound, rows_needed
+from genbayes.models.base import Predictor
+
+SIZES = [(6, 0.7), (20, 0.9), (100, 0.9), (1_000, 0.9)]
+N_REPLICATES = 200
+
+
+class Slope(Predictor):
+    """Least squares through the origin with a far too small standard deviation, so that copies differ by their rows."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "Slope":
+        self.slope = float(X[:, 0] @ y / (X[:, 0] @ X[:, 0]))
+        return self
+
+    def predict_distribution(self, X: np.ndarray) -> Normal:
+        return Normal(self.slope * X[:, 0], 0.1)
+
+
+def true_coverage(x: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+    """Share of new runs N(x, (1 + x)^2) within the intervals, exact given x."""
+    return float(np.mean(ndtr((upper - x) / (1 + x)) - ndtr((lower - x) / (1 + x))))
+
+
+def mean_and_error(values: list[float]) -> tuple[float, float]:
+    return float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+def cover(make: Callable[[], ConformalSurrogate], draw, n: int, n_replicates: int, seed: int) -> list[float]:
+    """Coverage at the level of the constructor, one value a replicate, each with fresh rows and fresh new inputs."""
+    found = []
+    for rng in np.random.default_rng(seed).spawn(n_replicates):
+        model = make().fit(*draw(n, rng))
+        X = rng.uniform(size=(100, 1))
+        found.append(true_coverage(X[:, 0], *model.predict_interval(X)))
+    return found
+
+
+@pytest.mark.parametrize(("n_cal", "level"), SIZES)
+def test_coverage_is_the_level_rounded_up_to_a_gap(wrong, draw, n_cal: int, level: float) -> None:
+    expected = math.ceil((n_cal + 1) * level) / (n_cal + 1)
+    assert level <= expected < level + 1 / (n_cal + 1)
+    found = cover(lambda: ConformalSurrogate(wrong(), level, "prefit"), draw, n_cal, N_REPLICATES, seed=n_cal)
+    mean, standard_error = mean_and_error(found)
+    # by theory the coverage of one calibration is Beta with variance p (1 - p) / (n_cal + 2), and new inputs add to it
+    assert standard_error < 1.5 * math.sqrt(expected * (1 - expected) / (n_cal + 2) / N_REPLICATES)
+    assert abs(mean - expected) < 3 * standard_error  # false alarm 1 in 370
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(5, 95), st.integers(0, 6), st.integers(0, 2**32))
+def test_of_n_plus_one_rows_exactly_the_promised_number_are_covered(percent: int, more: int, seed: int) -> None:
+    """Each row in turn is the new one and the others calibrate: what exchangeability averages over, without chance."""
+    level, rng = percent / 100, np.random.default_rng(seed)
+    n = min(rows_needed(level), 40) + more
+    if n < rows_needed(level):
+        return
+    X, y = rng.uniform(size=(n + 1, 1)), rng.standard_cauchy(n + 1)
+    model = Slope().fit(X, rng.standard_normal(n + 1))
+    covered = 0
+    for i in range(n + 1):
+        rest = np.arange(n + 1) != i
+        calibrated = ConformalSurrogate(model, level, "prefit").fit(X[rest], y[rest])
+        lower, upper = calibrated.predict_interval(X[[i]])
+        covered += int(lower[0] <= y[i] <= upper[0])
+    assert covered == math.ceil((n + 1) * level - 1e-9)
+
+
+def test_a_split_covers_as_promised(draw) -> None:
+    n, level = 40, 0.8
+    expected = math.ceil(11 * level) / 11  # a quarter of the rows calibrate
+    found = cover(lambda: ConformalSurrogate(Slope(), level, random_state=0), draw, n, N_REPLICATES, seed=1)
+    mean, standard_error = mean_and_error(found)
+    assert abs(mean - expected) < 3 * standard_error  # false alarm 1 in 370
+
+
+@pytest.mark.parametrize(("n", "n_folds"), [(20, 20), (40, 4), (200, 5)])
+def test_cross_covers_at_least_what_its_theorem_says_and_usually_the_level(draw, n: int, n_folds: int) -> None:
+    level = 0.9
+    found = cover(
+        lambda: ConformalSurrogate(Slope(), level, "cross", n_folds=n_folds, random_state=0), draw, n, 60, seed=n
+    )
+    mean, standard_error = mean_and_error(found)
+    assert mean + 3 * standard_error > cross_bound(n, n_folds, level)
+    # least squares on one slope hardly changes with a few rows, so that the order statistics cover almost as in a split
+    assert abs(mean - math.ceil((n + 1) * level) / (n + 1)) < 3 * standard_error + 1 / (n + 1)
+
+
+def test_cross_intervals_vary_less_than_those_of_a_split(draw) -> None:
+    split = cover(lambda: ConformalSurrogate(Slope(), 0.8, random_state=0), draw, 60, 60, seed=2)
+    cross = cover(lambda: ConformalSurrogate(Slope(), 0.8, "cross", random_state=0), draw, 60, 60, seed=2)
+    assert np.std(cross) < 0.75 * np.std(split)  # 60 rows calibrate instead of 15: half in theory
+
+
+def test_every_quantile_is_recalibrated(wrong, draw) -> None:
+    n, tau, below = 60, np.array([0.1, 0.3, 0.5, 0.7, 0.9]), []
+    for rng in np.random.default_rng(3).spawn(N_REPLICATES):
+        model = ConformalSurrogate(wrong(), 0.9, "prefit").fit(*draw(n, rng))
+        X = rng.uniform(size=(100, 1))
+        below.append(ndtr((model.predict_quantiles(X, tau) - X) / (1 + X)).mean(axis=0))
+    standard_error = np.std(below, axis=0) / math.sqrt(N_REPLICATES)
+    assert (np.abs(np.mean(below, axis=0) - tau) < 3 * standard_error + 1 / (n + 1)).all()  # false alarm below 1 in 74
+    own = ndtr((wrong().predict_distribution(X).ppf(tau) - X) / (1 + X)).mean(axis=0)
+    assert (np.abs(own - tau) > 0.1).sum() >= 4  # there was something to mend
+
+
+def test_coverage_holds_within_groups_that_differ(draw) -> None:
+    """Noise is ten times larger in one group, which the model does not know."""
+    level, hits = 0.8, {"calm": [], "wild": []}
+    factor = {"calm": 1.0, "wild": 10.0}
+    flat = Slope().fit(np.ones((2, 1)), np.zeros(2))
+    for rng in np.random.default_rng(4).spawn(100):
+        groups = np.repeat(["calm", "wild"], [60, 14])
+        X = rng.uniform(size=(74, 1))
+        y = np.array([factor[group] for group in groups]) * rng.standard_normal(74)
+        model = ConformalSurrogate(flat, level, "prefit").fit(X, y, groups=groups)
+        for group in hits:
+            lower, upper = model.predict_interval(X[:20], groups=[group] * 20)
+            hits[group].append(float(np.mean(ndtr(upper / factor[group]) - ndtr(lower / factor[group]))))
+    for group, n in (("calm", 60), ("wild", 14)):
+        mean, standard_error = mean_and_error(hits[group])
+        assert abs(mean - math.ceil((n + 1) * level) / (n + 1)) < 3 * standard_error  # false alarm 1 in 185 for both
+
+
+def test_ties_only_add_coverage(draw) -> None:
+    """Responses 0, 1, 2 and a model that knows nothing: an interval ends on a value and must contain it."""
+    level, covered = 0.6, []
+    for rng in np.random.default_rng(5).spawn(100):
+        y = rng.integers(3, size=21).astype(float)
+        model = ConformalSurrogate(Slope().fit(np.ones((2, 1)), np.full(2, 0.3)), level, "prefit")
+        model.fit(np.ones((20, 1)), y[:20])
+        lower, upper = model.predict_interval(np.ones((1, 1)))
+        covered.append(float(lower[0] <= y[20] <= upper[0]))
+    mean, _ = mean_and_error(covered)
+    assert mean > level - 3 * math.sqrt(level * (1 - level) / 100)

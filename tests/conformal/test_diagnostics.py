@@ -1,0 +1,206 @@
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from genbayes.diagnostics import Diagnostics, diagnose
+from genbayes.diagnostics.decomposition import CrpsDecomposition
+from genbayes.distribution import Empirical, Mixture, Normal
+from genbayes.errors import InvalidInput
+
+
+@pytest.fixture
+def without_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare the time of the decomposition where many samples are judged."""
+    nothing = CrpsDecomposition(0.0, 0.0, 0.0, 0.0, 0.0)
+    monkeypatch.setattr("genbayes.diagnostics.diagnose.decompose_crps", lambda *_: nothing)
+
+
+def check(n: int, *, scale: float = 1.0, shift: float = 0.0, seed: int = 0, **options: Any) -> Diagnostics:
+    """Laws N(0, scale^2) against observations from N(shift, 1)."""
+    y = np.random.default_rng(seed).normal(loc=shift, size=n)
+    return diagnose(Normal(np.zeros(n), scale), y, **options)
+
+
+def share_judged(n: int, n_samples: int, **options: Any) -> float:
+    """Share of samples in which something speaks against calibration."""
+    return float(np.mean([not check(n, seed=100 + i, **options).calibrated for i in range(n_samples)]))
+
+
+# false alarms and power
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [30, 1000])
+def test_the_true_law_is_suspected_in_about_five_percent_of_samples(n: int, without_decomposition: None) -> None:
+    # at most 0.05 by construction, 0.045 since the two curves are related; standard error with 2,000 samples 0.005
+    assert 0.045 - 3 * 0.005 < share_judged(n, 2000) < 0.05 + 3 * 0.005
+
+
+def test_the_true_law_is_rarely_suspected(without_decomposition: None) -> None:
+    assert share_judged(30, 100) <= 0.13  # Binomial(100, 0.05) exceeds 13 with chance 1 in 2,000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [30, 300])
+def test_unequal_weights_cause_no_more_false_alarms(n: int, without_decomposition: None) -> None:
+    weight = np.random.default_rng(1).exponential(size=n)
+    assert share_judged(n, 1000, weight=weight) < 0.05 + 3 * 0.007
+
+
+@pytest.mark.parametrize(
+    ("scale", "shift", "finding"), [(0.6, 0.0, "narrow"), (1.8, 0.0, "wide"), (1.0, 0.5, "low"), (1.0, -0.5, "high")]
+)
+def test_what_is_wrong_is_found_with_two_hundred_rows(
+    scale: float, shift: float, finding: str, without_decomposition: None
+) -> None:
+    found = [check(200, scale=scale, shift=shift, seed=seed).findings for seed in range(20)]
+    assert [findings[0] for findings in found if findings] == [finding] * 20
+
+
+def test_two_causes_are_both_named_with_the_clearer_first(without_decomposition: None) -> None:
+    assert check(1000, scale=0.5, shift=0.3).findings == ("narrow", "low")
+    assert check(1000, scale=0.8, shift=-1.0).findings == ("high", "narrow")
+
+
+def test_a_gross_bias_is_not_taken_for_narrow_intervals(without_decomposition: None) -> None:
+    assert check(500, shift=4.0).findings == ("low",)
+    assert check(500, shift=100.0).findings == ("low",)
+
+
+def test_a_wrong_shape_is_found(without_decomposition: None) -> None:
+    y = np.random.default_rng(0).choice([-1.0, 1.0], size=1000) + 0.1 * np.random.default_rng(1).normal(size=1000)
+    law = Normal(np.zeros(1000), 1.1)  # right mean, about the right spread of normal scores, nothing in the middle
+    found = diagnose(law, y)
+    assert not found.calibrated
+    assert found.p_value < 1e-6
+
+
+# words
+
+
+def test_nothing_is_said_against_calibration_without_reason() -> None:
+    assert check(1000).sentence == (
+        "Nothing speaks against calibration: at every level, shares are within what luck allows with 1,000 rows."
+    )
+
+
+def test_few_rows_are_no_proof_and_the_sentence_says_so() -> None:
+    found = check(25)
+    assert "So few rows would hide much, though: anything from" in found.sentence
+    assert found.calibrated
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        ({"scale": 0.5}, "The intervals are too narrow: intervals meant to hold 90% of the observations hold 6"),
+        ({"scale": 2.0}, "The intervals are too wide: intervals meant to hold 90% of the observations hold 9"),
+        ({"shift": 0.5}, "The predictions are too low: 6"),
+        ({"shift": -0.5}, "The predictions are too high: "),
+    ],
+)
+def test_the_sentence_says_what_is_wrong_and_shows_it(options: dict[str, float], start: str) -> None:
+    sentence = check(1000, **options).sentence
+    assert sentence.startswith(start)
+    assert sentence.endswith("Luck alone does so in fewer than 0.1% of cases.")
+
+
+def test_a_small_but_certain_deviation_is_called_slight(without_decomposition: None) -> None:
+    assert check(50_000, shift=0.03).sentence.startswith("The predictions are slightly too low: 5")
+
+
+def test_a_doubtful_verdict_gives_its_chance(without_decomposition: None) -> None:
+    doubtful = [found for found in (check(60, scale=0.8, seed=s) for s in range(60)) if 0.001 < found.p_value < 0.05]
+    assert doubtful
+    assert all(" in about " in found.sentence for found in doubtful)
+
+
+# atoms, weights, form
+
+
+def test_atoms_cause_no_false_alarm(without_decomposition: None) -> None:
+    n = 2000
+    rng = np.random.default_rng(0)
+    dry = rng.uniform(size=n) < 0.4
+    y = np.where(dry, 0.0, rng.normal(5.0, 1.0, size=n))
+    law = Mixture([Normal(np.zeros(n), 0.0), Normal(np.full(n, 5.0), 1.0)], weights=[0.4, 0.6])
+    found = diagnose(law, y)
+    assert found.calibrated
+    low, high = found.pit_band
+    assert ((found.pit_counts >= low) & (found.pit_counts <= high)).all()
+    wrong = diagnose(Mixture([Normal(np.zeros(n), 0.0), Normal(np.full(n, 5.0), 1.0)], weights=[0.6, 0.4]), y)
+    assert not wrong.calibrated
+
+
+def test_the_pit_histogram_counts_the_transforms() -> None:
+    y = np.random.default_rng(0).normal(size=300)
+    law = Normal(np.zeros(300), 1.0)
+    found = diagnose(law, y)
+    expected = np.histogram(law.pit(y), bins=len(found.pit_counts), range=(0, 1))[0]
+    assert found.pit_counts.tolist() == expected.tolist()
+
+
+def test_reliability_is_the_share_below_quantiles_and_within_intervals() -> None:
+    y = np.random.default_rng(0).normal(size=300)
+    law = Normal(np.zeros(300), 0.8)
+    found = diagnose(law, y)
+    tau, level = found.quantiles.nominal, found.intervals.nominal
+    np.testing.assert_allclose(found.quantiles.share, (y[:, None] <= law.ppf(tau)).mean(axis=0), atol=1e-12)
+    held = [np.mean((law.interval(v)[0] < y) & (y <= law.interval(v)[1])) for v in level]
+    np.testing.assert_allclose(found.intervals.share, held, atol=1e-12)
+
+
+def test_equal_weights_change_nothing() -> None:
+    plain, weighted = check(200, scale=0.7), check(200, scale=0.7, weight=np.full(200, 3.5))
+    assert weighted.sentence == plain.sentence
+    np.testing.assert_allclose(weighted.quantiles.lower, plain.quantiles.lower)
+
+
+def test_rows_of_weight_zero_are_not_there() -> None:
+    y = np.random.default_rng(0).normal(size=60)
+    with_outliers = diagnose(Normal(np.zeros(80), 1.0), np.r_[y, np.full(20, 99.0)], np.r_[np.ones(60), np.zeros(20)])
+    assert with_outliers.to_dict() == diagnose(Normal(np.zeros(60), 1.0), y).to_dict()
+
+
+def test_unequal_weights_tell_less() -> None:
+    weight = np.r_[np.full(100, 10.0), np.ones(900)]
+    found = check(1000, weight=weight)
+    assert found.n == 1000
+    assert found.n_effective == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
+    width = found.quantiles.upper - found.quantiles.lower
+    assert width[49] > 1.3 * (check(1000).quantiles.upper - check(1000).quantiles.lower)[49]
+
+
+def test_the_same_rows_give_the_same_diagnostics() -> None:
+    law = Empirical(np.random.default_rng(1).normal(size=(40, 20)))
+    y = np.random.default_rng(2).normal(size=40)
+    assert diagnose(law, y).to_dict() == diagnose(law, y).to_dict()
+
+
+@pytest.mark.parametrize("n", [2, 3, 50])
+def test_the_dictionary_is_plain_json(n: int) -> None:
+    found = check(n).to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert set(found) >= {"calibrated", "findings", "sentence", "p_value", "crps_decomposition", "quantiles"}
+
+
+def test_the_pictures_show_the_curves() -> None:
+    found = check(100)
+    assert found.plot_pit().get_ylabel() == "rows"
+    np.testing.assert_allclose(
+        found.plot_quantiles().lines[1].get_ydata()[1:-1], found.quantiles.share - found.quantiles.nominal
+    )
+    np.testing.assert_allclose(found.plot_intervals().lines[1].get_ydata()[1:-1], found.intervals.share)
+
+
+def test_a_hundred_thousand_rows_have_a_band_too(without_decomposition: None) -> None:
+    found = check(100_000)
+    assert (found.quantiles.upper - found.quantiles.lower)[49] < 0.012
+
+
+@pytest.mark.parametrize("y", [[1.0], [np.nan, 1.0]])
+def test_rows_that_cannot_be_judged_are_refused(y: list[float]) -> None:
+    with pytest.raises(InvalidInput, match="y must"):
+        diagnose(Normal(np.zeros(len(y)), 1.0), y)

@@ -1,0 +1,137 @@
+"""Titsias' bound and the law it leads to, against the exact GP that it bounds."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.linalg import cho_factor, cho_solve
+from scipy.stats import multivariate_normal
+
+from genbayes.errors import UnreadableFile
+from genbayes.models.gp import sparse as collapsed
+from genbayes.models.gp.kernels import matern52_with_slope
+from genbayes.models.gp.likelihood import Replicates
+from genbayes.models.gp.sparse import SparseParameters, SparseProcess, choose_inducing, collapsed_bound, condition
+
+LENGTH, VARIANCE, NOISE, MEAN = np.array([0.7, 1.5]), 1.3, 0.05, 0.4
+PARAMETERS = SparseParameters(torch.from_numpy(LENGTH), *torch.tensor([VARIANCE, NOISE, MEAN], dtype=torch.float64))
+
+
+def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    s = (((A[:, None] - B[None]) / LENGTH) ** 2).sum(axis=-1)
+    return VARIANCE * matern52_with_slope(s)[0]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    rng = np.random.default_rng(0)
+    Z = rng.uniform(-1, 1, (40, 2))
+    return Replicates.collect(Z, np.sin(3 * Z[:, 0]) + Z[:, 1] + 0.2 * rng.standard_normal(40), np.ones(40))
+
+
+@pytest.fixture(scope="module")
+def log_likelihood(runs) -> float:
+    K = kernel(runs.Z, runs.Z) + NOISE * np.eye(len(runs))
+    return float(multivariate_normal(np.full(len(runs), MEAN), K).logpdf(runs.mean))
+
+
+def bound(U: np.ndarray, runs: Replicates) -> float:
+    return collapsed_bound(PARAMETERS, torch.from_numpy(U), runs).item()
+
+
+def test_with_all_inputs_as_inducing_points_the_bound_is_the_log_likelihood(runs, log_likelihood) -> None:
+    assert bound(runs.Z, runs) == pytest.approx(log_likelihood, abs=1e-3)  # the jitter is 1e-7
+
+
+def test_fewer_inducing_points_bound_it_less_tightly(runs, log_likelihood) -> None:
+    values = [bound(runs.Z[:m], runs) for m in (2, 5, 10, 20, 40)]
+    assert values == sorted(values)
+    assert values[-2] < log_likelihood + 1e-6
+
+
+def test_the_bound_is_titsias_formula(runs) -> None:
+    U = runs.Z[:7]
+    K_uz = kernel(U, runs.Z)
+    Q = K_uz.T @ np.linalg.solve(kernel(U, U) + VARIANCE * collapsed.JITTER * np.eye(7), K_uz)
+    marginal = multivariate_normal(np.full(len(runs), MEAN), Q + NOISE * np.eye(len(runs))).logpdf(runs.mean)
+    expected = marginal - (VARIANCE * len(runs) - np.trace(Q)) / (2 * NOISE)
+    assert bound(U, runs) == pytest.approx(expected, rel=1e-9)
+
+
+def test_replicates_give_the_bound_of_the_runs_they_stand_for(runs) -> None:
+    rng = np.random.default_rng(1)
+    Z, y = np.repeat(runs.Z[:10], 3, axis=0), rng.standard_normal(30)
+    grouped = Replicates.collect(Z, y, np.ones(30))
+    single = Replicates(Z, y, np.ones(30), np.zeros(30))
+    U = runs.Z[:6]
+    assert bound(U, grouped) == pytest.approx(bound(U, single), rel=1e-9)
+    new = rng.uniform(-1, 1, (5, 2))
+    a, b = (condition(PARAMETERS, torch.from_numpy(U), each).predict(new) for each in (grouped, single))
+    np.testing.assert_allclose(a, b, rtol=1e-8)
+
+
+def test_with_all_inputs_as_inducing_points_predictions_are_those_of_the_exact_gp(runs) -> None:
+    new = np.random.default_rng(2).uniform(-1.5, 1.5, (25, 2))
+    factor = cho_factor(kernel(runs.Z, runs.Z) + NOISE * np.eye(len(runs)))
+    k = kernel(new, runs.Z)
+    mean, latent, noise = condition(PARAMETERS, torch.from_numpy(runs.Z), runs).predict(new)
+    np.testing.assert_allclose(mean, MEAN + k @ cho_solve(factor, runs.mean - MEAN), atol=1e-4)
+    np.testing.assert_allclose(latent, VARIANCE - (k * cho_solve(factor, k.T).T).sum(axis=1), atol=1e-4)
+    np.testing.assert_allclose(noise, NOISE)
+
+
+def test_conditioning_on_a_few_rows_at_a_time_changes_nothing(runs, monkeypatch) -> None:
+    U, new = torch.from_numpy(runs.Z[:9]), np.zeros((3, 2))
+    together = condition(PARAMETERS, U, runs).predict(new)
+    monkeypatch.setattr(collapsed, "ROWS_AT_ONCE", 7)
+    np.testing.assert_allclose(condition(PARAMETERS, U, runs).predict(new), together, rtol=1e-9)
+
+
+def test_far_from_all_runs_the_law_is_the_prior(runs) -> None:
+    mean, latent, _ = condition(PARAMETERS, torch.from_numpy(runs.Z[:9]), runs).predict(np.full((1, 2), 100.0))
+    np.testing.assert_allclose([mean[0], latent[0]], [MEAN, VARIANCE])
+
+
+def test_the_slope_of_the_bound_is_its_difference_quotient(runs) -> None:
+    U = torch.from_numpy(runs.Z[:5].copy()).requires_grad_()
+    (slope,) = torch.autograd.grad(collapsed_bound(PARAMETERS, U, runs), U)
+    step = np.zeros((5, 2))
+    step[3, 1] = 1e-5
+    quotient = (bound(runs.Z[:5] + step, runs) - bound(runs.Z[:5] - step, runs)) / 2e-5
+    assert slope[3, 1].item() == pytest.approx(quotient, rel=1e-5)
+
+
+def test_each_inducing_point_is_the_row_least_explained_by_those_before(runs) -> None:
+    U = choose_inducing(runs.Z, LENGTH, NOISE, 6)
+    for m in range(1, 6):
+        explained = kernel(runs.Z, U[:m]) @ np.linalg.solve(kernel(U[:m], U[:m]), kernel(U[:m], runs.Z))
+        left = VARIANCE - explained.diagonal()
+        np.testing.assert_array_equal(runs.Z[np.argmax(left)], U[m])
+
+
+def test_no_more_inducing_points_are_chosen_than_matter() -> None:
+    Z = np.linspace(0, 1, 200)[:, None]
+    assert len(choose_inducing(Z, np.array([10.0]), 0.1, 200)) < 10
+    assert len(choose_inducing(Z, np.array([0.01]), 0.1, 200)) == 200
+
+
+def test_a_process_comes_back_from_its_arrays_as_it_was(runs) -> None:
+    process = condition(PARAMETERS, torch.from_numpy(runs.Z[:9]), runs)
+    again = SparseProcess.from_arrays(process.arrays())
+    np.testing.assert_array_equal(again.predict(runs.Z), process.predict(runs.Z))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("length", np.ones(3), r"'length' in the model file must hold finite numbers of shape \(2,\)"),
+        ("factor", np.full((9, 9), np.nan), "'factor' in the model file must hold finite numbers"),
+        ("coefficients", np.ones(8), r"'coefficients' .* of shape \(9,\)"),
+        ("length", np.array([1.0, 0.0]), "scales and variances in the model file must be positive"),
+        ("scalars", np.array([1.0, -1.0, 0.0]), "scales and variances in the model file must be positive"),
+        ("posterior_factor", np.zeros((9, 9)), "scales and variances in the model file must be positive"),
+    ],
+)
+def test_arrays_that_do_not_fit_together_are_refused(runs, name: str, value: np.ndarray, sentence: str) -> None:
+    arrays = condition(PARAMETERS, torch.from_numpy(runs.Z[:9]), runs).arrays()
+    with pytest.raises(UnreadableFile, match=sentence):
+        SparseProcess.from_arrays({**arrays, name: value})

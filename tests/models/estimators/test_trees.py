@@ -1,0 +1,117 @@
+"""Trees as arrays answer as the trees they were read from, and a crafted file cannot send a walk astray."""
+
+from dataclasses import replace
+
+import lightgbm
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+
+from genbayes.errors import UnreadableFile
+from genbayes.models.trees import arrays as module
+from genbayes.models.trees.arrays import Tree, TreeArrays, trees_from_lightgbm, trees_from_sklearn
+from genbayes.persistence import State
+
+ONE = np.array([0])
+
+
+@pytest.fixture(scope="module")
+def runs():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+
+
+@pytest.fixture(scope="module")
+def grown(runs):
+    return [DecisionTreeRegressor(max_depth=depth, random_state=0).fit(*runs) for depth in (1, 4, None)]
+
+
+@pytest.fixture(scope="module")
+def arrays(grown):
+    return TreeArrays.join(trees_from_sklearn(grown))
+
+
+def test_a_row_reaches_the_leaf_that_scikit_learn_sends_it_to(arrays, grown) -> None:
+    X = np.random.default_rng(1).standard_normal((200, 4)).astype(np.float32)
+    leaf = arrays.apply(X) - arrays.root
+    np.testing.assert_array_equal(leaf, np.column_stack([tree.apply(X) for tree in grown]))
+
+
+def test_groups_of_trees_add_up_their_answers(arrays, grown) -> None:
+    X = np.random.default_rng(2).standard_normal((50, 4)).astype(np.float32)
+    first, second, third = (tree.predict(X) for tree in grown)
+    np.testing.assert_allclose(arrays.sums(X, np.array([0, 2])), np.column_stack([first + second, third]))
+
+
+def test_answers_do_not_depend_on_how_many_rows_are_walked_at_once(arrays, monkeypatch) -> None:
+    X = np.random.default_rng(3).standard_normal((40, 4))
+    together = arrays.sums(X, ONE)
+    monkeypatch.setattr(module, "N_AT_ONCE", 7)
+    np.testing.assert_array_equal(arrays.sums(X, ONE), together)
+
+
+def test_lightgbm_s_trees_add_up_to_its_prediction(runs) -> None:
+    settings = {"objective": "quantile", "alpha": 0.8, "num_leaves": 9, "verbosity": -1, "num_threads": 1}
+    model = lightgbm.train(settings, lightgbm.Dataset(*runs), num_boost_round=30)
+    trees = TreeArrays.join(trees_from_lightgbm(model.model_to_string()))
+    X = np.random.default_rng(4).standard_normal((200, 4))
+    np.testing.assert_allclose(trees.sums(X, ONE)[:, 0], model.predict(X), rtol=1e-9, atol=1e-12)
+
+
+def test_a_lightgbm_model_without_a_split_is_its_constant(runs) -> None:
+    settings = {"objective": "quantile", "alpha": 0.8, "min_data_in_leaf": 299, "verbosity": -1, "num_threads": 1}
+    model = lightgbm.train(settings, lightgbm.Dataset(*runs), num_boost_round=5)
+    trees = TreeArrays.join(trees_from_lightgbm(model.model_to_string()))
+    np.testing.assert_allclose(trees.sums(runs[0][:3], ONE)[:, 0], model.predict(runs[0][:3]))
+
+
+def test_a_threshold_belongs_to_the_left(arrays) -> None:
+    left, right = (np.array([k, 1, 2]) for k in (1, 2))
+    stump = Tree(left, right, np.zeros(3, int), np.array([0.5, 0, 0]), np.array([0, 10.0, 20.0]))
+    X = np.array([[0.5], [np.nextafter(0.5, 1)]])
+    np.testing.assert_array_equal(TreeArrays.join([stump]).sums(X, ONE).ravel(), [10.0, 20.0])
+
+
+def test_trees_come_back_from_a_state_as_they_were(arrays, runs) -> None:
+    again = TreeArrays.from_state(arrays.to_state(), n_inputs=4)
+    np.testing.assert_array_equal(again.sums(runs[0], ONE), arrays.sums(runs[0], ONE))
+
+
+def crafted(arrays: TreeArrays, name: str, where: int, value: float) -> State:
+    part = getattr(arrays, name).copy()
+    part[where] = value
+    return replace(arrays, **{name: part}).to_state()
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "value"),
+    [
+        ("left", 4, 0),  # back to a parent: the walk would never end
+        ("left", 0, 3),  # into the next tree
+        ("right", -2, 10**6),  # beyond all nodes
+        ("right", 0, -1),
+        ("feature", 0, 4),  # a column that does not exist
+        ("feature", 0, -1),
+        ("value", 1, np.nan),
+        ("root", 0, 1),
+        ("root", 2, 0),
+        ("root", 2, 10**6),
+    ],
+)
+def test_a_walk_that_could_go_astray_is_refused(arrays, name: str, where: int, value: float) -> None:
+    with pytest.raises(UnreadableFile, match="must lead from root to leaf"):
+        TreeArrays.from_state(crafted(arrays, name, where, value), n_inputs=4)
+
+
+def test_node_numbers_that_are_not_whole_are_refused(arrays) -> None:
+    state = arrays.to_state()
+    crooked = State(state.kind, {}, {**state.arrays, "left": state.arrays["left"].astype(np.float32)})
+    with pytest.raises(UnreadableFile, match="must be whole numbers, got float32"):
+        TreeArrays.from_state(crooked, n_inputs=4)
+
+
+def test_no_trees_at_all_are_refused() -> None:
+    empty = {name: np.zeros(0, np.int32) for name in ("root", "left", "right", "feature", "threshold", "value")}
+    with pytest.raises(UnreadableFile, match="must lead from root to leaf"):
+        TreeArrays.from_state(State("TreeArrays", {}, empty), n_inputs=4)

@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+
+from genbayes.models.gp.cholesky import factorise, invert_factored, least_jitter, solve_factored
+
+
+def test_a_singular_matrix_is_factorised_with_a_jitter() -> None:
+    factor = factorise(np.ones((4, 4)), np.ones(4))
+    np.testing.assert_allclose(factor @ factor.T, np.ones((4, 4)), atol=1e-5)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_matrix_that_is_not_finite_is_refused(value: float) -> None:
+    with pytest.raises(FloatingPointError, match="not finite"):
+        factorise(np.zeros((2, 2)), np.array([1.0, value]))
+
+
+def test_no_more_jitter_is_added_than_needed() -> None:
+    assert least_jitter(lambda jitter: jitter if jitter > 5e-10 else None) == 1e-9
+
+
+def test_solution_and_inverse_are_those_of_the_matrix() -> None:
+    root = np.random.default_rng(0).normal(size=(20, 20))
+    K, right = root @ root.T + np.eye(20), np.arange(20.0)[:, None]
+    factor = factorise(K.copy(), K.diagonal().copy())
+    np.testing.assert_allclose(K @ solve_factored(factor, right), right, atol=1e-8)
+    np.testing.assert_allclose(np.tril(invert_factored(factor)), np.tril(np.linalg.inv(K)), atol=1e-10)

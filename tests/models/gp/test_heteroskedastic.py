@@ -1,0 +1,185 @@
+"""The heteroskedastic GP from fit to prediction: recovery, fallback, weights, saving, extremes."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genbayes.arrays import FloatArray
+from genbayes.models.gp import heteroskedastic
+from genbayes.models.gp.heteroskedastic import FittedHeteroskedasticGP, fit_heteroskedastic_gp
+from genbayes.models.gp.likelihood import Replicates
+from genbayes.models.gp.stationary import fit_gp
+
+NEW = np.linspace(-1.4, 1.4, 15)[:, None]
+
+
+def noise_sd(z: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(0.8 * z - 1.5))
+
+
+def draw(n_inputs: int = 50, n_replicates: int = 6) -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng(21)
+    z = np.repeat(np.linspace(-1.6, 1.6, n_inputs), n_replicates)
+    return z[:, None], np.sin(2 * z) + noise_sd(z) * rng.standard_normal(len(z))
+
+
+def fit(Z: FloatArray, y: FloatArray, weight: FloatArray | None = None) -> FittedHeteroskedasticGP:
+    runs = Replicates.collect(Z, y, np.ones(len(y)) if weight is None else weight)
+    return fit_heteroskedastic_gp(runs, np.random.default_rng(0))
+
+
+@cache
+def fitted() -> FittedHeteroskedasticGP:
+    return fit(*draw())
+
+
+def test_a_known_noise_function_is_recovered() -> None:
+    # 300 runs and a smooth log noise worth some 4 parameters: the log sd is known to sqrt(4 / 600) = 0.08; three of
+    # those, on average over inputs
+    _, _, noise = fitted().predict(NEW)
+    assert not fitted().is_homoskedastic
+    assert np.sqrt(np.mean((0.5 * np.log(noise) - np.log(noise_sd(NEW[:, 0]))) ** 2)) < 0.24
+
+
+def test_the_mean_is_recovered_within_its_own_standard_error() -> None:
+    mean, variance, _ = fitted().predict(NEW)
+    score = (mean - np.sin(2 * NEW[:, 0])) / np.sqrt(variance)
+    assert np.abs(score).max() < 4
+
+
+def test_quiet_regions_are_followed_more_closely_than_noisy_ones() -> None:
+    _, variance, noise = fitted().predict(np.array([[-1.2], [1.2]]))
+    assert variance[0] < variance[1] / 4
+    assert noise[0] < noise[1] / 4
+
+
+@pytest.mark.parametrize("n_replicates", [1, 5])
+def test_constant_noise_falls_back_to_the_stationary_gp(n_replicates: int) -> None:
+    rng = np.random.default_rng(5)
+    z = np.repeat(np.linspace(-1.6, 1.6, 40), n_replicates)
+    gp = fit(z[:, None], np.sin(2 * z) + 0.3 * rng.standard_normal(len(z)))
+    assert gp.is_homoskedastic
+    _, _, noise = gp.predict(NEW)
+    np.testing.assert_array_equal(noise, gp.latent.parameters.noise)
+
+
+def test_a_fall_back_predicts_as_the_stationary_gp_of_the_same_stream() -> None:
+    runs = Replicates.collect(NEW, np.cos(NEW[:, 0]), np.ones(15))
+    gp = fit_heteroskedastic_gp(runs, np.random.default_rng(3))
+    rng = np.random.default_rng(3)
+    rng.permutation(15)
+    for own, other in zip(gp.predict(NEW + 0.05), fit_gp(runs, rng).predict(NEW + 0.05), strict=True):
+        np.testing.assert_array_equal(own, other)
+
+
+def test_noise_that_only_an_inert_input_drives_is_found() -> None:
+    rng = np.random.default_rng(8)
+    Z = rng.uniform(-1.7, 1.7, size=(200, 2))
+    gp = fit(Z, np.sin(2 * Z[:, 0]) + noise_sd(Z[:, 1]) * rng.standard_normal(200))
+    _, _, noise = gp.predict(np.array([[0.0, -1.2], [0.0, 1.2], [1.2, 1.2]]))
+    assert noise[1] / noise[0] > 8  # exp(3.84) = 47 in truth
+    assert 1 / 3 < noise[2] / noise[1] < 3  # 1 in truth
+
+
+def test_a_weight_of_two_equals_doubled_rows() -> None:
+    Z, y = draw(20, 2)
+    weighted, doubled = fit(Z, y, np.full(40, 2.0)), fit(np.vstack([Z, Z]), np.append(y, y))
+    for own, other in zip(weighted.predict(NEW), doubled.predict(NEW), strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-3)
+
+
+def test_the_same_seed_gives_the_same_gp_to_the_last_bit() -> None:
+    for own, other in zip(fitted().predict(NEW), fit(*draw()).predict(NEW), strict=True):
+        np.testing.assert_array_equal(own, other)
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_rebuilt_from_its_arrays_it_predicts_the_same_to_the_last_bit(constant: bool) -> None:
+    gp = fit(NEW, np.cos(NEW[:, 0])) if constant else fitted()
+    assert gp.is_homoskedastic is constant
+    arrays = {name: array.copy() for name, array in gp.arrays().items()}
+    assert all(array.dtype == np.float64 for array in arrays.values())
+    for array in arrays.values():
+        array.flags.writeable = False  # as arrays read from a file may be
+    again = FittedHeteroskedasticGP.from_arrays(arrays)
+    for own, other in zip(gp.predict(NEW), again.predict(NEW), strict=True):
+        np.testing.assert_array_equal(own, other)
+
+
+def test_far_away_mean_and_noise_return_to_their_levels() -> None:
+    mean, variance, noise = fitted().predict(np.array([[1e4]]))
+    parameters, process = fitted().latent.parameters, fitted().noise
+    assert mean[0] == pytest.approx(parameters.mean)
+    assert variance[0] > parameters.variance
+    mean_of_lognormal = np.exp(process.level + min(process.variance, 1.0) / 2)
+    assert noise[0] == pytest.approx(parameters.variance * mean_of_lognormal, rel=1e-4)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    n=st.integers(1, 8),
+    p=st.integers(1, 4),
+    seed=st.integers(0, 99),
+    kind=st.sampled_from(["noisy", "equal responses", "equal inputs"]),
+)
+def test_a_handful_of_runs_gives_finite_laws(n: int, p: int, seed: int, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    Z = np.zeros((n, p)) if kind == "equal inputs" else rng.normal(size=(n, p))
+    y = np.zeros(n) if kind == "equal responses" else rng.normal(size=n)
+    mean, variance, noise = fit(Z, y).predict(np.vstack([Z, Z + 1]))
+    assert np.isfinite([mean, variance, noise]).all()
+    assert (variance >= 0).all()
+    assert (noise > 0).all()
+
+
+def test_a_function_without_noise_is_interpolated() -> None:
+    rng = np.random.default_rng(0)
+    Z, new = rng.uniform(-1.7, 1.7, size=(60, 2)), rng.uniform(-1.5, 1.5, size=(50, 2))
+    f = lambda Z: np.sin(Z[:, 0]) * np.cos(Z[:, 1])  # noqa: E731
+    mean, _, noise = fit(Z, f(Z)).predict(new)
+    assert np.sqrt(np.mean((mean - f(new)) ** 2)) < 0.01
+    assert np.sqrt(noise.max()) < 0.01
+
+
+def test_replicates_that_agree_to_the_last_digit_on_one_side_only() -> None:
+    rng = np.random.default_rng(2)
+    z = np.repeat(np.linspace(-1.6, 1.6, 30), 4)
+    y = np.sin(2 * z) + np.where(z > 0, 0.5 * rng.standard_normal(len(z)), 0.0)
+    mean, _, noise = fit(z[:, None], y).predict(NEW)
+    assert np.sqrt(noise[NEW[:, 0] < -0.4]).max() < 0.02
+    assert np.sqrt(noise[NEW[:, 0] > 0.4]).min() > 0.2
+    assert np.sqrt(noise).max() < 2  # no overshoot behind the jump
+    np.testing.assert_allclose(mean[NEW[:, 0] < -0.4], np.sin(2 * NEW[NEW[:, 0] < -0.4, 0]), atol=0.05)
+
+
+def test_many_inputs_are_learnt_from_some_and_predicted_from_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heteroskedastic, "JOINT_LIMIT", 60)
+    monkeypatch.setattr(heteroskedastic, "FEW_ROWS", 40)
+    gp = fit(*draw(150, 3))
+    assert len(gp.noise.Z) == 60
+    assert len(gp.latent.runs) == 150
+    _, variance, noise = gp.predict(NEW)
+    assert np.sqrt(np.mean((0.5 * np.log(noise) - np.log(noise_sd(NEW[:, 0]))) ** 2)) < 0.4
+    assert (variance < noise).all()
+
+
+def test_beyond_the_exact_limit_predictions_stay_close_to_the_exact_ones() -> None:
+    Z, y = draw(150, 2)
+    runs = Replicates.collect(Z, y, np.ones(len(y)))
+    exact = fit_heteroskedastic_gp(runs, np.random.default_rng(0))
+    nearly = fit_heteroskedastic_gp(runs, np.random.default_rng(0), exact_limit=100)
+    assert nearly.latent.large is not None
+    np.testing.assert_allclose(nearly.predict(NEW)[0], exact.predict(NEW)[0], atol=0.02)
+    np.testing.assert_allclose(nearly.predict(NEW)[2], exact.predict(NEW)[2], rtol=0.05)
+
+
+def test_progress_is_reported_stage_by_stage() -> None:
+    heard: list[tuple[int, int]] = []
+    runs = Replicates.collect(*draw(20, 2), np.ones(40))
+    fit_heteroskedastic_gp(
+        runs, np.random.default_rng(0), report=lambda stage, stages, _: heard.append((stage, stages))
+    )
+    assert heard == [(1, 3), (2, 3), (3, 3)]

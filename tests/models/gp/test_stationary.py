@@ -1,0 +1,190 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genbayes.arrays import FloatArray
+from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.metrics import crps_normal
+from genbayes.models.gp import KERNELS, FittedGP, Replicates, fit_gp
+
+REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
+
+
+def fit(runs: Replicates, exact_limit: int = 3000) -> FittedGP:
+    return fit_gp(runs, np.random.default_rng(0), exact_limit=exact_limit)
+
+
+def score_file(path: Path) -> tuple[float, float]:
+    """CRPS and 90% coverage on the test rows, from a fit to the scaled training rows."""
+    table = pd.read_csv(path)
+    train, test = (table[table["set"] == part] for part in ("train", "test"))
+    names = [name for name in table.columns if name.startswith("x")]
+    X, y = train[names].to_numpy(), train["y"].to_numpy()
+    scaled = Replicates.collect((X - X.mean(0)) / X.std(0), (y - y.mean()) / y.std(), np.ones(len(y)))
+    mean, latent, noise = fit(scaled).predict((test[names].to_numpy() - X.mean(0)) / X.std(0))
+    loc, sd = mean * y.std() + y.mean(), np.sqrt(latent + noise) * y.std()
+    seen = test["y"].to_numpy()
+    return float(crps_normal(loc, sd, seen).mean()), float((np.abs(seen - loc) < 1.645 * sd).mean())
+
+
+@pytest.mark.parametrize("p", [1, 2, 7, 20])
+def test_any_number_of_inputs_is_served(make_runs: Callable[..., Replicates], p: int) -> None:
+    mean, latent, noise = fit(make_runs(30, p)).predict(np.zeros((3, p)))
+    assert mean.shape == latent.shape == noise.shape == (3,)
+    assert np.isfinite(mean).all()
+    assert (latent >= 0).all()
+    assert (noise > 0).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_a_handful_of_runs_gives_finite_laws(make_runs: Callable[..., Replicates], n: int) -> None:
+    mean, latent, noise = fit(make_runs(n, 2)).predict(np.zeros((1, 2)))
+    assert np.isfinite([mean, latent, noise]).all()
+    assert latent[0] + noise[0] > 0
+
+
+def test_the_only_input_cannot_be_left_out() -> None:
+    gp = fit(Replicates.collect(np.zeros((4, 1)), np.arange(4.0), np.ones(4)))
+    with pytest.raises(InvalidInput, match="at least two distinct inputs"):
+        gp.leave_one_out()
+
+
+def test_few_runs_of_many_inputs_do_not_claim_to_know() -> None:
+    # 15 runs, 6 inputs: maximum likelihood alone declares inputs inert and is sure of it; 25 fits of 20 new runs each
+    hits = []
+    for rng in np.random.default_rng(5).spawn(25):
+        Z, Z_new = rng.normal(size=(15, 6)), rng.normal(size=(20, 6))
+        y, y_new = (np.tanh(A[:, 0] + A[:, 1]) + 0.5 * A[:, 2] + 0.2 * rng.normal(size=len(A)) for A in (Z, Z_new))
+        mean, latent, noise = fit(Replicates.collect(Z, (y - y.mean()) / y.std(), np.ones(15))).predict(Z_new)
+        hits.append((np.abs((y_new - y.mean()) / y.std() - mean) < 1.645 * np.sqrt(latent + noise)).mean())
+    assert np.mean(hits) > 0.7
+
+
+def test_weight_two_equals_the_row_given_twice(make_runs: Callable[..., Replicates]) -> None:
+    runs = make_runs(25, 2)
+    Z, y, new = runs.Z, runs.mean, np.random.default_rng(1).normal(size=(5, 2))
+    weighted = fit(Replicates.collect(Z, y, np.full(25, 2.0)))
+    doubled = fit(Replicates.collect(np.tile(Z, (2, 1)), np.tile(y, 2), np.ones(50)))
+    for one, two in zip(weighted.predict(new), doubled.predict(new), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-9)
+
+
+def test_a_constant_column_changes_no_prediction_much(make_runs: Callable[..., Replicates]) -> None:
+    runs = make_runs(60, 1, noise=0.05)
+    padded = Replicates(np.column_stack([runs.Z, np.zeros(60)]), runs.mean, runs.count, runs.scatter)
+    new = np.linspace(-1, 1, 5)[:, None]
+    with_column = fit(padded).predict(np.column_stack([new, np.zeros(5)]))[0]
+    np.testing.assert_allclose(with_column, fit(runs).predict(new)[0], atol=0.02)
+
+
+def test_constant_responses_are_predicted_with_certainty() -> None:
+    runs = Replicates.collect(np.arange(6.0)[:, None], np.zeros(6), np.ones(6))
+    mean, latent, noise = fit(runs).predict(np.array([[2.5]]))
+    assert mean[0] == pytest.approx(0.0, abs=1e-9)
+    assert latent[0] + noise[0] < 1e-6
+
+
+def test_noise_free_runs_are_interpolated_to_four_digits() -> None:
+    rng = np.random.default_rng(0)
+    Z, Z_new = rng.uniform(-1.7, 1.7, size=(80, 2)), rng.uniform(-1.5, 1.5, size=(200, 2))
+    f = [np.sin(A[:, 0]) * np.cos(A[:, 1]) for A in (Z, Z_new)]
+    mean = fit(Replicates.collect(Z, f[0], np.ones(80))).predict(Z_new)[0]
+    assert np.sqrt(np.mean((mean - f[1]) ** 2)) < 1e-3
+
+
+def test_the_same_seed_gives_the_same_gp(make_runs: Callable[..., Replicates]) -> None:
+    runs = make_runs(420, 1)
+    one, two = fit(runs), fit(runs)
+    np.testing.assert_array_equal(one.parameters.length, two.parameters.length)
+    np.testing.assert_array_equal(one.predict(runs.Z[:9]), two.predict(runs.Z[:9]))
+
+
+def test_the_squared_exponential_knows_an_analytic_function_from_fewer_runs() -> None:
+    rng = np.random.default_rng(0)
+    Z, new = rng.uniform(-1, 1, (40, 2)), rng.uniform(-1, 1, (200, 2))
+    f = [np.exp(-(at[:, 0] ** 2)) * np.sin(2 * at[:, 1]) for at in (Z, new)]
+    runs = Replicates.collect(Z, f[0], np.ones(40))
+    error = {}
+    for kernel in KERNELS:
+        gp = fit_gp(runs, np.random.default_rng(0), kernel=kernel)
+        assert gp.kernel == kernel
+        error[kernel] = float(np.abs(gp.predict(new)[0] - f[1]).mean())
+    assert error["squared-exponential"] < 0.3 * error["matern52"]
+
+
+def test_a_kernel_without_an_approximation_is_refused_beyond_the_exact_limit(
+    make_runs: Callable[..., Replicates],
+) -> None:
+    with pytest.raises(InvalidInput, match="kernel must be 'matern52' for more than 20 distinct inputs, got 'squared"):
+        fit_gp(make_runs(30, 2), np.random.default_rng(0), exact_limit=20, kernel="squared-exponential")
+
+
+@pytest.mark.parametrize("place", [np.array([2.0]), np.array([-1.0]), np.array([0.5]), np.empty(0), np.zeros(2)])
+def test_arrays_that_name_no_kernel_are_refused(make_runs: Callable[..., Replicates], place: FloatArray) -> None:
+    arrays = {**fit(make_runs(20, 2)).arrays(), "kernel": place}
+    with pytest.raises(UnreadableFile, match="the kernel in the model file must be one of 2 known ones, got"):
+        FittedGP.from_arrays(arrays)
+
+
+@pytest.mark.parametrize(
+    ("exact_limit", "kernel"), [(3000, "matern52"), (100, "matern52"), (3000, "squared-exponential")]
+)
+def test_a_gp_rebuilt_from_its_arrays_predicts_the_same_to_the_last_bit(
+    make_runs: Callable[..., Replicates], exact_limit: int, kernel: str
+) -> None:
+    runs = make_runs(150, 2, n_copies=10)
+    gp = fit_gp(runs, np.random.default_rng(0), exact_limit=exact_limit, kernel=kernel)
+    arrays = {name: array.copy() for name, array in gp.arrays().items()}
+    assert {array.dtype for array in arrays.values()} == {np.dtype(np.float64)}
+    rebuilt = FittedGP.from_arrays(arrays)
+    new = np.random.default_rng(1).normal(size=(20, 2))
+    for ours, theirs in zip(gp.predict(new), rebuilt.predict(new), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    for ours, theirs in zip(gp.leave_one_out(), rebuilt.leave_one_out(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_beyond_the_exact_limit_predictions_stay_close_to_the_exact_ones(make_runs: Callable[..., Replicates]) -> None:
+    runs = make_runs(500, 2)
+    exact = fit(runs)
+    large = FittedGP.at(exact.parameters, runs, np.random.default_rng(0), exact_limit=100)
+    new = np.random.default_rng(1).normal(size=(50, 2))
+    (mean, latent, _), (nearly, nearly_latent, _) = exact.predict(new), large.predict(new)
+    assert np.sqrt(np.mean((mean - nearly) ** 2 / latent)) < 0.1
+    np.testing.assert_allclose(nearly_latent, latent, rtol=0.05)
+
+
+@pytest.mark.parametrize("exact_limit", [3000, 100])
+def test_left_out_runs_are_covered_as_promised(make_runs: Callable[..., Replicates], exact_limit: int) -> None:
+    runs = make_runs(400, 2)
+    mean, latent, noise = fit(runs, exact_limit).leave_one_out()
+    covered = np.abs(runs.mean - mean) < 1.645 * np.sqrt(latent + noise / runs.count)
+    assert covered.mean() == pytest.approx(0.9, abs=0.05)  # standard error 0.015
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REFERENCE.exists(), reason="needs the reference scores of R's hetGP, which are not shipped")
+@pytest.mark.parametrize("d", [2, 3, 4])
+def test_as_good_as_mlehomgp_on_its_own_files(d: int) -> None:
+    scores = pd.read_csv(REFERENCE / "bgp" / "homgp_per_replicate.csv")
+    theirs = float(scores[(scores["d"] == d) & (scores["rep"] == 1)]["crps"].iloc[0])
+    crps, coverage = score_file(REFERENCE / "bgp" / f"bgp_d{d}_rep1.csv")
+    assert crps < 1.01 * theirs
+    assert coverage == pytest.approx(0.9, abs=0.045)  # 400 rows: three standard errors
+
+
+@pytest.mark.slow
+def test_large_fits_learn_friedmans_function() -> None:
+    def friedman(X: FloatArray) -> FloatArray:
+        bend = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
+        return np.asarray(bend + 10 * X[:, 3] + 5 * X[:, 4])
+
+    rng = np.random.default_rng(54)
+    X, X_new = rng.uniform(size=(4000, 10)), rng.uniform(size=(500, 10))
+    y = friedman(X) + rng.normal(size=4000)
+    runs = Replicates.collect((X - 0.5) / 0.29, (y - y.mean()) / y.std(), np.ones(4000))
+    mean = fit(runs).predict((X_new - 0.5) / 0.29)[0] * y.std() + y.mean()
+    assert np.sqrt(np.mean((mean - friedman(X_new)) ** 2)) < 0.16  # noise sd 1; 0.14 is typical of 2,000 exact rows

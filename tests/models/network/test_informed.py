@@ -1,0 +1,151 @@
+"""GPInformedSurrogate: the GP's accuracy, a network's eye for the shape of what is left."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from genbayes import GPInformedSurrogate, InvalidInput, Normal, QuantileSurrogate, load
+from genbayes.models import StationaryGP
+from genbayes.models.gp import FittedGP, Replicates
+from genbayes.models.informed import FARTHEST
+
+TAU = [0.001, 0.05, 0.5, 0.95, 0.999]
+SMALL = {"n_members": 2, "n_epochs": 40, "random_state": 0}
+
+
+def skewed(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 1))
+    return X, np.sin(6 * X[:, 0]) + 0.5 * (rng.exponential(size=n) - 1)
+
+
+def gaussian(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 2))
+    return X, np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(n)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> GPInformedSurrogate:
+    return GPInformedSurrogate(**SMALL).fit(*skewed(80, 0))
+
+
+@pytest.fixture(scope="module")
+def thorough() -> GPInformedSurrogate:
+    return GPInformedSurrogate(n_members=2, random_state=0).fit(*skewed(300, 0))
+
+
+def crps_over_gp(model: GPInformedSurrogate, train: tuple[Any, Any], test: tuple[Any, Any]) -> float:
+    gp = StationaryGP(random_state=0).fit(*train)
+    ours, theirs = (each.predict_distribution(test[0]).crps(test[1]).mean() for each in (model, gp))
+    return float(ours / theirs)
+
+
+def test_it_beats_the_gp_where_the_noise_is_skewed(thorough) -> None:
+    assert crps_over_gp(thorough, skewed(300, 0), skewed(2_000, 1)) < 0.97
+
+
+def test_it_is_as_good_as_the_gp_where_the_noise_is_gaussian() -> None:
+    model = GPInformedSurrogate(n_members=2, random_state=0).fit(*gaussian(150, 0))
+    assert crps_over_gp(model, gaussian(150, 0), gaussian(2_000, 1)) < 1.05
+
+
+def test_it_sees_the_skewness_that_a_gp_cannot(thorough) -> None:
+    low, middle, high = thorough.predict_quantiles(np.linspace(0.1, 0.9, 9)[:, None], [0.05, 0.5, 0.95]).T
+    assert ((high - middle) > 1.5 * (middle - low)).mean() > 0.8  # 3.6 for the exponential law
+
+
+@pytest.fixture
+def seen(monkeypatch) -> list[tuple[np.ndarray, np.ndarray]]:
+    """What the network inside is given: its inputs and the residuals."""
+    given: list[tuple[np.ndarray, np.ndarray]] = []
+    fit = QuantileSurrogate.fit
+
+    def watch(self, X, y, sample_weight=None):
+        given.append((X, y))
+        return fit(self, X, y, sample_weight)
+
+    monkeypatch.setattr(QuantileSurrogate, "fit", watch)
+    return given
+
+
+def test_the_network_learns_standardised_leave_one_out_residuals(seen) -> None:
+    """r_i = (y_i - m_{-i}) / s_{-i}: a GP with the same parameters that never had run i says m and s."""
+    X, y = gaussian(40, 2)
+    model = GPInformedSurrogate(**SMALL).fit(X, y)
+    (features, r), i = seen[0], 7
+    Z, scaled = model.input_scaler_.transform(X), model.response_scaler_.transform(y)
+    row = int(np.flatnonzero((features[:, :2] == Z[i]).all(axis=1))[0])
+    rest = np.arange(40) != i
+    runs = Replicates.collect(Z[rest], scaled[rest], np.ones(39))
+    mean, latent, noise = FittedGP(model.gp_.parameters, runs).predict(Z[[i]])
+    np.testing.assert_allclose(features[row, 2:], [mean[0], 0.5 * np.log(latent[0] + noise[0])], rtol=0.01, atol=0.01)
+    assert r[row] == pytest.approx((scaled[i] - mean[0]) / np.sqrt(latent[0] + noise[0]), rel=0.02, abs=0.02)
+
+
+def test_replicates_at_an_input_are_left_out_together() -> None:
+    """With their twin left in, residuals of exact replicates would be near zero and the law far too narrow."""
+    rng = np.random.default_rng(3)
+    X = np.repeat(rng.uniform(size=40), 5)[:, None]
+    y = np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(200)
+    model = GPInformedSurrogate(**SMALL).fit(X, y)
+    X_new = rng.uniform(size=(500, 1))
+    y_new = np.sin(6 * X_new[:, 0]) + 0.3 * rng.standard_normal(500)
+    lower, upper = model.predict_interval(X_new, level=0.8)
+    assert 0.65 < np.mean((lower <= y_new) & (y_new <= upper)) < 0.93
+
+
+def test_an_outlier_of_the_gp_is_far_and_no_further(seen) -> None:
+    X, y = gaussian(80, 4)
+    y[0] += 1e4
+    q = GPInformedSurrogate(**SMALL).fit(X, y).predict_quantiles(X, TAU)
+    assert np.abs(seen[0][1]).max() == FARTHEST
+    assert np.isfinite(q).all()
+
+
+def test_the_law_of_the_mean_is_centred_on_the_mean_of_runs(fitted) -> None:
+    X = skewed(20, 5)[0]
+    run, mean = (fitted.predict_distribution(X, of=of) for of in ("run", "mean"))
+    assert isinstance(mean, Normal)
+    np.testing.assert_allclose(mean.mean(), run.mean(), atol=0.05)
+    assert (mean.std() < run.std()).all()
+
+
+def test_a_weight_of_two_is_the_row_twice() -> None:
+    X, y = skewed(40, 6)
+    weight = np.tile([1, 2], 20)
+    weighted = GPInformedSurrogate(**SMALL).fit(X, y, sample_weight=weight).predict(X)
+    repeated = GPInformedSurrogate(**SMALL).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).predict(X)
+    np.testing.assert_array_equal(weighted, repeated)
+
+
+def test_few_distinct_runs_given_often_enough_are_learnt() -> None:
+    X, y = skewed(6, 8)
+    model = GPInformedSurrogate(**SMALL).fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
+    weighted = GPInformedSurrogate(**SMALL).fit(
+        np.repeat(X, 2, axis=0), np.repeat(y, 2), sample_weight=np.full(12, 1.5)
+    )
+    assert np.isfinite(model.predict_quantiles(X, TAU)).all()
+    np.testing.assert_array_equal(model.predict(X), weighted.predict(X))
+
+
+def test_gp_and_network_survive_the_file(fitted, tmp_path: Path) -> None:
+    again, X = load(fitted.save(tmp_path / "informed.gb")), skewed(30, 7)[0]
+    for of in ("run", "mean"):
+        old, new = (model.predict_distribution(X, of=of).ppf(TAU) for model in (fitted, again))
+        np.testing.assert_array_equal(new, old)
+    assert again.summary() == fitted.summary()
+
+
+@pytest.mark.parametrize("name", ["n_layers", "n_members", "n_epochs"])
+def test_settings_that_make_no_sense_are_refused(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{name} must be .*, got 0"):
+        GPInformedSurrogate(**{name: 0}).fit(*skewed(20, 0))
+
+
+def test_its_summary_tells_of_both_parts(fitted) -> None:
+    summary = fitted.summary()
+    assert summary["members"] == "2"
+    assert float(summary["GP length scales"]) > 0

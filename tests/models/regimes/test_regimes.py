@@ -1,0 +1,97 @@
+"""Two regimes or one: EM against known mixtures, and the rule for loss weights."""
+
+import numpy as np
+import pytest
+
+from genbayes.models.regimes.mixture import (
+    GaussianMixture,
+    condense,
+    evidence_of,
+    find_regimes,
+    fit_gaussians,
+    measure_bimodality,
+)
+
+
+def draw(rng: np.random.Generator, gap: float, share: float = 0.5, n: int = 4_000) -> np.ndarray:
+    return rng.standard_normal(n) + gap * (rng.uniform(size=n) < share)
+
+
+def test_em_recovers_a_known_mixture() -> None:
+    y = draw(np.random.default_rng(0), gap=6.0, share=0.3)
+    found = fit_gaussians(y, np.ones(len(y)), 2)
+    np.testing.assert_allclose(found.share, [0.7, 0.3], atol=0.03)
+    np.testing.assert_allclose(found.mean, [0.0, 6.0], atol=0.1)
+    np.testing.assert_allclose(found.sd, [1.0, 1.0], atol=0.1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("gap", "expected"), [(0.0, False), (1.0, False), (4.0, True), (8.0, True)])
+def test_two_peaks_are_found_where_there_are_two(gap: float, expected: bool, seed: int) -> None:
+    y = draw(np.random.default_rng(seed), gap)
+    assert measure_bimodality(y, np.ones(len(y))).is_bimodal is expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_skewed_and_uniform_responses_are_not_bimodal(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for y in (rng.exponential(size=2_000), rng.uniform(size=2_000)):
+        assert not measure_bimodality(y, np.ones(2_000)).is_bimodal
+
+
+def test_a_weight_equals_repeating_the_row() -> None:
+    rng = np.random.default_rng(0)
+    y, count = draw(rng, 4.0, n=200), rng.integers(1, 4, 200)
+    weighted = measure_bimodality(y, count.astype(float))
+    repeated = measure_bimodality(np.repeat(y, count), np.ones(count.sum()))
+    assert weighted.bic_gain == pytest.approx(repeated.bic_gain, rel=1e-6)
+    assert weighted.valley == pytest.approx(repeated.valley, rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_the_verdict_does_not_depend_on_the_unit(unit: float) -> None:
+    y = draw(np.random.default_rng(0), 5.0, n=500)
+    assert measure_bimodality(unit * y, np.ones(500)).is_bimodal
+
+
+@pytest.mark.parametrize("n_regimes", [1, 2, 3, 4, 5])
+def test_as_many_regimes_are_found_as_there_are(n_regimes: int) -> None:
+    rng = np.random.default_rng(n_regimes)
+    y = rng.standard_normal(600) + 12 * rng.integers(0, n_regimes, 600)
+    assert len(find_regimes(y, np.ones(600))) == n_regimes
+
+
+@pytest.mark.parametrize("n", [15, 30, 100, 400])
+def test_flat_and_skewed_responses_are_one_regime(n: int) -> None:
+    rng = np.random.default_rng(n)
+    draws = [rng.uniform(size=(10, n)), rng.exponential(size=(10, n)), rng.standard_normal((10, n))]
+    assert sum(len(find_regimes(y, np.ones(n))) > 1 for y in np.vstack(draws)) <= 1
+
+
+def test_few_rows_with_a_wide_gap_are_two_regimes() -> None:
+    y = np.random.default_rng(0).standard_normal(30) + 12 * (np.arange(30) % 2)
+    assert len(find_regimes(y, np.ones(30))) == 2
+
+
+def test_a_handful_of_outliers_is_no_regime() -> None:
+    y = np.append(np.random.default_rng(0).standard_normal(300), [40.0, 41.0, 42.0])
+    assert len(find_regimes(y, np.ones(303))) == 1
+
+
+def test_the_number_of_regimes_may_be_given() -> None:
+    y = np.random.default_rng(0).standard_normal(200)
+    assert len(find_regimes(y, np.ones(200), 3)) == 3
+
+
+def test_the_wider_regime_does_not_claim_the_far_side() -> None:
+    mixture = GaussianMixture(np.array([0.5, 0.5]), np.array([0.0, 10.0]), np.array([0.1, 3.0]))
+    assert evidence_of(mixture, np.array([-30.0, 30.0])).argmax(axis=1).tolist() == [0, 1]
+
+
+def test_condensing_keeps_weight_and_mean() -> None:
+    rng = np.random.default_rng(0)
+    y, weight = rng.standard_normal(9_001), rng.uniform(1, 2, 9_001)
+    short, mass = condense(y, weight)
+    assert len(short) <= 4_000
+    assert mass.sum() == pytest.approx(weight.sum())
+    assert mass @ short == pytest.approx(weight @ y)

@@ -68,9 +68,9 @@ def test_variance_reduction_prefers_the_inside_to_the_corner(gp: DesignGP) -> No
     assert inside > corner
 
 
-def test_variance_reduction_of_a_deep_gp_is_its_alc() -> None:
+def test_variance_reduction_of_a_deep_gp_is_its_own() -> None:
     model = DeepGP(n_samples=5, n_burn_in=10, thinning=1, random_state=0).fit(X, Y)
-    assert np.allclose(VarianceReduction(X[:10])(model, X), model.alc(X, X[:10]))
+    assert np.allclose(VarianceReduction(X[:10])(model, X), model.variance_reduction(X, X[:10]))
 
 
 @pytest.mark.parametrize("make", [StationaryGP, BoostedQuantiles])
@@ -123,7 +123,7 @@ def test_a_surrogate_that_learnt_failures_serves_the_wrapper() -> None:
 
 
 def test_a_model_that_knows_no_failures_is_refused_with_a_way_out() -> None:
-    with pytest.raises(ValueError, match="model must tell where runs fail.*missing='regime'"):
+    with pytest.raises(ValueError, match="model must predict where runs fail.*missing='regime'"):
         AvoidFailures(disagreement)(Members(), np.zeros((1, 1)))
 
 
@@ -132,5 +132,5 @@ def test_a_model_that_knows_nothing_of_the_mean_is_refused_with_a_way_out() -> N
         def predict_distribution(self, X: Any) -> Normal:
             return Normal(np.zeros(len(X)), 1.0)
 
-    with pytest.raises(ValueError, match="model must have members or tell .* use predictive_variance"):
+    with pytest.raises(ValueError, match="model must have members or know .* use predictive_variance"):
         disagreement(Plain(), np.zeros((1, 1)))

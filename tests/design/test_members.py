@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from genbayes import QuantileSurrogate
-from genbayes.design.acquisition import covariance_of_members, predict_members, reduce_by_members, taper
+from genbayes.design.acquisition import VarianceReduction, covariance_of_members, member_medians, taper
 from genbayes.distribution.quantile import GRID
 from genbayes.models import StationaryGP
 from genbayes.models.network.ensemble import member_quantiles
@@ -20,7 +20,7 @@ def surrogate() -> QuantileSurrogate:
 
 
 def test_medians_of_a_surrogate_are_those_of_its_networks_one_by_one(surrogate: QuantileSurrogate) -> None:
-    medians = predict_members(surrogate, X)
+    medians = member_medians(surrogate, X)
     assert medians is not None
     assert medians.shape == (3, 40)
     assert medians.std(axis=0).min() > 0
@@ -30,7 +30,7 @@ def test_medians_of_a_surrogate_are_those_of_its_networks_one_by_one(surrogate: 
 
 
 def test_a_model_without_members_has_none() -> None:
-    assert predict_members(StationaryGP(random_state=0).fit(X, Y), X) is None
+    assert member_medians(StationaryGP(random_state=0).fit(X, Y), X) is None
 
 
 def test_undamped_covariance_is_that_of_numpy() -> None:
@@ -46,13 +46,13 @@ def test_damping_is_one_at_no_distance_and_fades() -> None:
 
 def test_reduction_by_members_is_positive_and_largest_where_members_disagree_most(surrogate: QuantileSurrogate) -> None:
     reference = RNG.uniform(size=(60, 2))
-    reduction = reduce_by_members(surrogate, X, reference)
+    reduction = VarianceReduction(reference)(surrogate, X)
     assert (reduction > 0).all()
-    disagreement = predict_members(surrogate, X).std(axis=0)  # type: ignore[union-attr]
+    disagreement = member_medians(surrogate, X).std(axis=0)  # type: ignore[union-attr]
     top, bottom = np.argsort(disagreement)[-8:], np.argsort(disagreement)[:8]
     assert reduction[top].mean() > reduction[bottom].mean()
 
 
 def test_a_model_without_members_is_refused_with_a_way_out() -> None:
     with pytest.raises(ValueError, match="model must have two or more members .* use predictive_variance"):
-        reduce_by_members(StationaryGP(random_state=0).fit(X, Y), X, X)
+        VarianceReduction(X)(StationaryGP(random_state=0).fit(X, Y), X)

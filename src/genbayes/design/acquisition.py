@@ -3,120 +3,39 @@
 For those who want to know the response everywhere (paper section 4.3): disagreement of the members' medians,
 predictive variance, width of the 5-95% interval, reduction of the variance over a reference set. For regimes: seeking
 their boundary. For those who look for an optimum: `optimum`. Any model with `predict_distribution` will do for most.
+
+Members' medians at two inputs covary where a run at one would say something of the other. A handful of members also
+covaries by chance, so covariances are damped with distance, as ensemble Kalman filters do ("localisation": Houtekamer
+& Mitchell 2001):
+
+    cov(x, x') = t(x, x')  sum_k (f_k(x) - f(x)) (f_k(x') - f(x')) / (K - 1),   t = exp(-|x - x'|^2 / (2 l^2)).
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
+from genbayes.models.protocols import HasMembers, Predicts, PredictsFailure, ReducesVariance, gives_mean
 from genbayes.validation import check_array, check_level, check_nonnegative
 
-NORMAL_WIDTH = 3.2897  # of the 5-95% interval of a standard normal law
-
-
-def predict_members(model: Any, X: Any) -> FloatArray | None:
-    """Each member's median, shape (K, n), in units of y; None for a model without members.
-
-    Example:
-        >>> from genbayes.design.gp import DesignGP
-        >>> X = np.linspace(0, 1, 6)[:, None]
-        >>> predict_members(DesignGP().fit(X, X[:, 0], np.random.default_rng(0)), X) is None
-        True
-    """
-    if hasattr(model, "predict_members"):
-        return np.asarray(model.predict_members(X))
-    if getattr(getattr(model, "network_", None), "shape", None) is None or model.network_.shape.n_members < 2:
-        return None
-    return _medians_of_surrogate(model, X)
-
-
-def covariance_of_members(F: FloatArray, G: FloatArray, damping: FloatArray) -> FloatArray:
-    """Damped covariance between inputs, from medians (K, n) and (K, r) and factors (n, r) -> (n, r).
-
-    Example:
-        >>> F = np.array([[0.0, 1.0], [2.0, 1.0]])
-        >>> covariance_of_members(F, F, np.ones((2, 2)))
-        array([[2., 0.],
-               [0., 0.]])
-    """
-    return np.asarray(damping * ((F - F.mean(axis=0)).T @ (G - G.mean(axis=0))) / (len(F) - 1))
-
-
-def taper(X: FloatArray, reference: FloatArray, radius: float) -> FloatArray:
-    """exp(-|x - x'|^2 / (2 radius^2)), (n, d) and (r, d) -> (n, r).
-
-    Example:
-        >>> taper(np.array([[0.0]]), np.array([[0.0], [1.0]]), 1.0).round(4)
-        array([[1.    , 0.6065]])
-    """
-    s = (X * X).sum(axis=1)[:, None] + (reference * reference).sum(axis=1) - 2 * X @ reference.T
-    return np.asarray(np.exp(np.maximum(s, 0.0) / (-2 * radius**2)))
-
-
-def reduce_by_members(model: Any, X: Any, reference: FloatArray, radius: float | None = None) -> FloatArray:
-    """Reduction of the members' mean variance over reference inputs by a run at each row of X.
-
-    mean_r cov(x, r)^2 / (var(x) + noise(x)), the noise being that of the 5-95% interval of a run beyond what the
-    members disagree on.
-
-    Args:
-        model: A surrogate with members.
-        X: Inputs, shape (n, d).
-        reference: Inputs at which predictions matter, shape (r, d).
-        radius: Distance at which covariances are damped; a quarter of the reference's extent if left out.
-
-    Returns:
-        Shape (n,), in units of y squared.
-    """
-    X = np.asarray(X, dtype=np.float64)
-    F, G = predict_members(model, X), predict_members(model, reference)
-    if F is None or G is None:
-        raise InvalidInput(
-            f"model must have two or more members or a covariance of its own, got {type(model).__name__}; "
-            "fit QuantileSurrogate(n_members=3, prior_scale=0.5) or use predictive_variance"
-        )
-    span = np.ptp(reference, axis=0)
-    span = np.where(span > 0, span, 1.0)
-    damping = taper(X / span, reference / span, 0.25 * np.sqrt(X.shape[1]) if radius is None else radius)
-    variance = F.var(axis=0, ddof=1)
-    lower, upper = model.predict_distribution(X).interval(0.9)
-    noise = np.maximum(((upper - lower) / NORMAL_WIDTH) ** 2 - variance, 0.0)
-    gain = (covariance_of_members(F, G, damping) ** 2).mean(axis=1)
-    return np.asarray(gain / np.maximum(variance + noise, np.finfo(np.float64).tiny))
-
-
-def _medians_of_surrogate(model: Any, X: Any) -> FloatArray:
-    """Medians of each member's law, (K, n), for a `QuantileSurrogate`: the surrogate with one network at a time."""
-    import torch  # slow to import
-
-    from genbayes.models.network import PriorIQN
-
-    network = model.network_
-    medians = []
-    for k in range(network.shape.n_members):
-        one = PriorIQN(replace(network.shape, n_members=1), [torch.Generator()], network.prior_scale)
-        one.load_state_dict({name: value[k : k + 1] for name, value in network.state_dict().items()})
-        alone = copy.copy(model)
-        alone.network_ = one.to(next(network.parameters()).device)
-        medians.append(alone.predict_distribution(X).median())
-    return np.stack(medians)
+NORMAL_WIDTH = 3.2897  # of the 5-95% interval of a standard normal distribution
 
 
 class Acquisition(Protocol):
     """A model and inputs, (n, d), to one score for each, (n,)."""
 
-    def __call__(self, model: Any, X: Any, /) -> FloatArray:
+    def __call__(self, model: Predicts, X: ArrayLike, /) -> FloatArray:
         """The scores."""
 
 
-def disagreement(model: Any, X: Any) -> FloatArray:
+def disagreement(model: Predicts, X: ArrayLike) -> FloatArray:
     """How far the members of an ensemble are apart, the paper's acquisition for GBC-AL.
 
     a(x) = sqrt(sum_k (median_k(x) - mean_k median_k(x))^2 / (K - 1)), paper section 4.3. For a model without members
@@ -136,13 +55,18 @@ def disagreement(model: Any, X: Any) -> FloatArray:
         >>> int(disagreement(model, np.array([[0.2], [0.6]])).argmax())  # the gap
         1
     """
-    medians = predict_members(model, X)
+    medians = member_medians(model, X)
     if medians is not None:
         return np.asarray(medians.std(axis=0, ddof=1))
-    return np.asarray(_law_of_mean(model, X).std())
+    if not gives_mean(model):
+        raise InvalidInput(
+            f"model must have members or know what it does not know of the mean, got {type(model).__name__}; "
+            "use predictive_variance"
+        )
+    return model.predict_distribution(X, of="mean").std()
 
 
-def predictive_variance(model: Any, X: Any) -> FloatArray:
+def predictive_variance(model: Predicts, X: ArrayLike) -> FloatArray:
     """Variance of a new run, paper section 4.3; its noise included, which no run removes.
 
     Args:
@@ -159,7 +83,7 @@ def predictive_variance(model: Any, X: Any) -> FloatArray:
         >>> int(predictive_variance(model, [[0.2], [0.6]]).argmax())
         1
     """
-    return np.asarray(model.predict_distribution(X).var())
+    return model.predict_distribution(X).var()
 
 
 @dataclass(frozen=True)
@@ -181,7 +105,7 @@ class IntervalWidth:
 
     level: float = 0.9
 
-    def __call__(self, model: Any, X: Any) -> FloatArray:
+    def __call__(self, model: Predicts, X: ArrayLike) -> FloatArray:
         """Widths, shape (n,), in units of y."""
         lower, upper = model.predict_distribution(X).interval(check_level(self.level))
         return np.asarray(upper - lower)
@@ -195,7 +119,7 @@ class VarianceReduction:
     """How much a run at x lowers the variance over a reference set: active learning Cohn (ALC), IMSE in sum.
 
     mean_r cov(r, x)^2 / (var(x) + noise). Exact for Gaussian processes; for an ensemble the covariance is that of the
-    members' medians, damped with distance since a few members correlate by chance (`members`). Cohn (1996); Gramacy &
+    members' medians, damped with distance (above). Cohn (1996); Gramacy &
     Lee (2009).
 
     Args:
@@ -212,13 +136,25 @@ class VarianceReduction:
 
     reference: FloatArray
 
-    def __call__(self, model: Any, X: Any) -> FloatArray:
+    def __call__(self, model: Predicts, X: ArrayLike) -> FloatArray:
         """Reductions, shape (n,), in units of y squared."""
-        if hasattr(model, "variance_reduction"):
-            return np.asarray(model.variance_reduction(X, self.reference))
-        if hasattr(model, "alc"):
-            return np.asarray(model.alc(X, self.reference))
-        return reduce_by_members(model, X, check_array(self.reference, "reference", "(r, d)"))
+        if isinstance(model, ReducesVariance):
+            return model.variance_reduction(X, self.reference)
+        X, reference = np.asarray(X, dtype=np.float64), check_array(self.reference, "reference", "(r, d)")
+        F, G = member_medians(model, X), member_medians(model, reference)
+        if F is None or G is None:
+            raise InvalidInput(
+                f"model must have two or more members or a covariance of its own, got {type(model).__name__}; "
+                "fit QuantileSurrogate(n_members=3, prior_scale=0.5) or use predictive_variance"
+            )
+        span = np.ptp(reference, axis=0)
+        span = np.where(span > 0, span, 1.0)
+        damping = taper(X / span, reference / span, 0.25 * np.sqrt(X.shape[1]))  # over a quarter of the extent
+        variance = F.var(axis=0, ddof=1)
+        lower, upper = model.predict_distribution(X).interval(0.9)
+        noise = np.maximum(((upper - lower) / NORMAL_WIDTH) ** 2 - variance, 0.0)  # beyond what members disagree on
+        gain = (covariance_of_members(F, G, damping) ** 2).mean(axis=1)
+        return np.asarray(gain / np.maximum(variance + noise, np.finfo(np.float64).tiny))
 
 
 @dataclass(frozen=True)
@@ -242,7 +178,7 @@ class BoundarySeeking:
 
     threshold: float
 
-    def __call__(self, model: Any, X: Any) -> FloatArray:
+    def __call__(self, model: Predicts, X: ArrayLike) -> FloatArray:
         """Scores, shape (n,), in units of y."""
         if not np.isfinite(self.threshold):
             raise InvalidInput(f"threshold must be a finite number, got {self.threshold!r}")
@@ -272,16 +208,16 @@ class AvoidFailures:
     limit: float = 0.9
     probability: Callable[[FloatArray], FloatArray] | None = None
 
-    def __call__(self, model: Any, X: Any) -> FloatArray:
+    def __call__(self, model: Predicts, X: ArrayLike) -> FloatArray:
         """Scores, shape (n,)."""
         limit = check_nonnegative(self.limit, "limit")
         if self.probability is not None:
-            p = self.probability(X)
-        elif hasattr(model, "predict_failure_probability"):
+            p = self.probability(np.asarray(X, dtype=np.float64))
+        elif isinstance(model, PredictsFailure):
             p = model.predict_failure_probability(X)
         else:
             raise InvalidInput(
-                f"model must tell where runs fail, got {type(model).__name__} without predict_failure_probability; "
+                f"model must predict where runs fail, got {type(model).__name__} without predict_failure_probability; "
                 "fit QuantileSurrogate(missing='regime') with y NaN where a run failed"
             )
         score = self.acquisition(model, X)
@@ -289,11 +225,37 @@ class AvoidFailures:
         return np.asarray(np.where(p > limit, -np.inf, score))
 
 
-def _law_of_mean(model: Any, X: Any) -> Any:
-    try:
-        return model.predict_distribution(X, of="mean")
-    except TypeError as error:
-        raise InvalidInput(
-            f"model must have members or tell what it knows of the mean, got {type(model).__name__}; "
-            "use predictive_variance"
-        ) from error
+def member_medians(model: object, X: ArrayLike) -> FloatArray | None:
+    """Each member's median, shape (K, n), in units of y; None for a model without two members or more.
+
+    Example:
+        >>> from genbayes.design.gp import DesignGP
+        >>> X = np.linspace(0, 1, 6)[:, None]
+        >>> member_medians(DesignGP().fit(X, X[:, 0], np.random.default_rng(0)), X) is None
+        True
+    """
+    medians = model.predict_members(X) if isinstance(model, HasMembers) else None
+    return medians if medians is not None and len(medians) > 1 else None
+
+
+def covariance_of_members(F: FloatArray, G: FloatArray, damping: FloatArray) -> FloatArray:
+    """Damped covariance between inputs, from medians (K, n) and (K, r) and factors (n, r) -> (n, r).
+
+    Example:
+        >>> F = np.array([[0.0, 1.0], [2.0, 1.0]])
+        >>> covariance_of_members(F, F, np.ones((2, 2)))
+        array([[2., 0.],
+               [0., 0.]])
+    """
+    return np.asarray(damping * ((F - F.mean(axis=0)).T @ (G - G.mean(axis=0))) / (len(F) - 1))
+
+
+def taper(X: FloatArray, reference: FloatArray, radius: float) -> FloatArray:
+    """exp(-|x - x'|^2 / (2 radius^2)), (n, d) and (r, d) -> (n, r).
+
+    Example:
+        >>> taper(np.array([[0.0]]), np.array([[0.0], [1.0]]), 1.0).round(4)
+        array([[1.    , 0.6065]])
+    """
+    s = (X * X).sum(axis=1)[:, None] + (reference * reference).sum(axis=1) - 2 * X @ reference.T
+    return np.asarray(np.exp(np.maximum(s, 0.0) / (-2 * radius**2)))

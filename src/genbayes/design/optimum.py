@@ -7,28 +7,28 @@ model tells the two apart.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from genbayes.arrays import FloatArray
-from genbayes.design.acquisition import predict_members
+from genbayes.design.acquisition import member_medians
 from genbayes.distribution import Normal, PredictiveDistribution
+from genbayes.models.protocols import DrawsPaths, Predicts, gives_mean
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_nonnegative
 
-N_LEVELS = 400  # of the quantiles that stand for a law that is not normal
-FARTHEST = 38.0  # standard deviations beyond which the tail of a normal law is 0 in double precision
-LEVELS = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
+LEVELS = (np.arange(400) + 0.5) / 400  # of the quantiles that stand for a distribution that is not normal
+FARTHEST = 38.0  # standard deviations beyond which the tail of a normal distribution is 0 in double precision
 
 
 @dataclass(frozen=True)
 class ExpectedImprovement:
     """By how much a run at x is expected to beat the best so far, E[max(best - f(x), 0)] when minimising.
 
-    For a normal law (best - m) Phi(w) + s phi(w), w = (best - m) / s (Jones, Schonlau & Welch 1998); for others the
-    mean over quantiles.
+    For a normal distribution (best - m) Phi(w) + s phi(w), w = (best - m) / s (Jones, Schonlau & Welch 1998); for
+    others the mean over quantiles.
 
     Args:
         best: The best response so far.
@@ -46,13 +46,13 @@ class ExpectedImprovement:
     best: float
     maximise: bool = False
 
-    def __call__(self, model: Any, X: Any) -> FloatArray:
+    def __call__(self, model: Predicts, X: ArrayLike) -> FloatArray:
         """Expected improvements, shape (n,), in units of y."""
-        law = _law(model, X)
+        found = _mean_or_run(model, X)
         sign = -1.0 if self.maximise else 1.0
-        if not isinstance(law, Normal):
-            return np.asarray(np.maximum(sign * (self.best - law.ppf(LEVELS)), 0.0).mean(axis=1))
-        gap, s = sign * (self.best - law.mean()), law.std()
+        if not isinstance(found, Normal):
+            return np.asarray(np.maximum(sign * (self.best - found.ppf(LEVELS)), 0.0).mean(axis=1))
+        gap, s = sign * (self.best - found.mean()), found.std()
         w = np.clip(np.divide(gap, s, out=FARTHEST * np.sign(gap), where=s > 0), -FARTHEST, FARTHEST)
         return np.asarray(np.maximum(gap * ndtr(w) + s * np.exp(-0.5 * w * w) / np.sqrt(2 * np.pi), 0.0))
 
@@ -78,11 +78,11 @@ class UpperConfidenceBound:
     kappa: float = 2.0
     maximise: bool = False
 
-    def __call__(self, model: Any, X: Any) -> FloatArray:
+    def __call__(self, model: Predicts, X: ArrayLike) -> FloatArray:
         """Bounds, shape (n,), in units of y."""
-        law = _law(model, X)
+        found = _mean_or_run(model, X)
         sign = 1.0 if self.maximise else -1.0
-        return np.asarray(sign * law.mean() + check_nonnegative(self.kappa, "kappa") * law.std())
+        return np.asarray(sign * found.mean() + check_nonnegative(self.kappa, "kappa") * found.std())
 
 
 class ThompsonSampling:
@@ -107,22 +107,18 @@ class ThompsonSampling:
         self.seed = int(as_generator(random_state).integers(2**63 - 1))
         self.maximise = maximise
 
-    def __call__(self, model: Any, X: Any) -> FloatArray:
+    def __call__(self, model: Predicts, X: ArrayLike) -> FloatArray:
         """The function at each row, its sign turned when minimising, shape (n,)."""
         rng = np.random.default_rng(self.seed)
         sign = 1.0 if self.maximise else -1.0
-        if hasattr(model, "draw_path"):
+        if isinstance(model, DrawsPaths):
             return np.asarray(sign * model.draw_path(X, rng))
-        medians = predict_members(model, X)
+        medians = member_medians(model, X)
         if medians is not None:
             return np.asarray(sign * medians[rng.integers(len(medians))])
-        return np.asarray(sign * model.sample_y(X, 1, random_state=rng)[:, 0])
+        return np.asarray(sign * model.predict_distribution(X).sample(1, random_state=rng)[:, 0])
 
 
-def _law(model: Any, X: Any) -> PredictiveDistribution:
-    """What the model knows of the mean, or the law of a run where it knows no more."""
-    try:
-        law: PredictiveDistribution = model.predict_distribution(X, of="mean")
-    except (TypeError, ValueError):  # a single network, or a model that cannot tell its own ignorance from noise
-        law = model.predict_distribution(X)
-    return law
+def _mean_or_run(model: Predicts, X: ArrayLike) -> PredictiveDistribution:
+    """What the model knows of the mean, or the distribution of a run where it does not tell the two apart."""
+    return model.predict_distribution(X, of="mean") if gives_mean(model) else model.predict_distribution(X)

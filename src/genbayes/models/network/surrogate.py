@@ -6,8 +6,9 @@ attributes ending in an underscore. Everything it predicts is read from one law 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -200,6 +201,18 @@ class QuantileSurrogate(TabularRegressor):
     def knows_mean(self) -> bool:
         """Whether there are members to disagree, so that of="mean" is answered."""
         return self.network_.shape.n_members > 1
+
+    def predict_members(self, X: Any) -> FloatArray:
+        """Each member's median, in units of y, (n, d) -> (K, n): the surrogate with one network at a time."""
+        check_is_fitted(self, "network_")
+        network, medians = self.network_, []
+        for k in range(network.shape.n_members):
+            one = PriorIQN(replace(network.shape, n_members=1), [torch.Generator()], network.prior_scale)
+            one.load_state_dict({name: value[k : k + 1] for name, value in network.state_dict().items()})
+            alone = copy.copy(self)
+            alone.network_ = one.to(next(network.parameters()).device)
+            medians.append(alone.predict_distribution(X).median())
+        return np.stack(medians)
 
     def predict_failure_probability(self, X: Any) -> FloatArray:
         """Probability that a run at x fails, by the runs of `fit` whose response was missing, (n, d) -> (n,).

@@ -69,7 +69,7 @@ class ByDeepGP:
         if self.game.candidates is not None:
             left = left_over(self.game.candidates, X)
             candidates = left[rng.permutation(len(left))[:N_CANDIDATES]]
-        score = self.model.alc(candidates, self.game.space.sobol(N_REFERENCE, rng))
+        score = self.model.variance_reduction(candidates, self.game.space.sobol(N_REFERENCE, rng))
         return candidates[[int(score.argmax())]]
 
     def predict(self, X: FloatArray, y: FloatArray, X_test: FloatArray, rng: np.random.Generator) -> FloatArray:

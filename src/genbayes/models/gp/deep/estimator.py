@@ -87,7 +87,7 @@ class DeepGP(Baseline):
         self.verbose = verbose
         self.random_state = random_state
 
-    def alc(self, X: Any, reference: Any) -> FloatArray:
+    def variance_reduction(self, X: Any, reference: Any) -> FloatArray:
         """How much a run at each candidate is expected to lower the mean predictive variance over reference inputs.
 
         Active learning Cohn, averaged over the draws (Sauer, Gramacy & Higdon 2023, section 4).

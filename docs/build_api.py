@@ -67,12 +67,7 @@ SECTIONS = [
     ),
     Section("models.registry", "The one list of models.", "adding/baseline.md", {"load": FILES}),
     Section("models.protocols", "What only some models can do.", "adding/baseline.md", {}),
-    Section(
-        "distribution",
-        "What models return.",
-        LAW,
-        {"Predictor": "quickstart.md", "pool_quantile_functions": f"{LAW}#pooling"},
-    ),
+    Section("distribution", "What models return.", LAW, {"Predictor": "quickstart.md"}),
     Section(
         "calibration",
         "Coverage that is promised for finite samples, and checks of laws that promise none.",

@@ -8,14 +8,7 @@ from scipy.stats import kstest
 
 from genbayes import metrics
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.distribution import (
-    Empirical,
-    Mixture,
-    Normal,
-    PredictiveDistribution,
-    QuantileFunction,
-    pool_quantile_functions,
-)
+from genbayes.distribution import Empirical, Mixture, Normal, PredictiveDistribution, QuantileFunction
 from genbayes.errors import InvalidInput, NoDensity
 
 LEVELS = np.concatenate([[1e-300, 1e-15, 1e-9, 1e-4], np.linspace(0.001, 0.999, 211), [1 - 1e-9, 1 - 2.0**-53]])
@@ -321,22 +314,6 @@ class TestBoundedQuantileFunction(DistributionContract):
         return QuantileFunction([0.1, 0.4, 0.6, 0.9], values, support=(0.0, 1.0))
 
 
-class TestPool(DistributionContract):
-    def make(self) -> PredictiveDistribution:
-        levels = np.linspace(0.02, 0.98, 49)
-        shifts = (-1.0, 0.0, 2.5)
-        return pool_quantile_functions([QuantileFunction(levels, normal_table(levels) + c) for c in shifts], [1, 2, 1])
-
-
-class TestPoolWithAtomsAndGaps(DistributionContract):
-    continuous = False
-
-    def make(self) -> PredictiveDistribution:
-        a = QuantileFunction([0.1, 0.5, 0.9], [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-3.0, -2.0, -1.0]], (0.0, None))
-        b = QuantileFunction([0.2, 0.4, 0.6, 0.8], [[5, 5, 6, 6], [1, 1, 1, 1], [0.2, 0.4, 0.6, 0.8]], (0.0, None))
-        return pool_quantile_functions([a, b])
-
-
 class TestNormal(DistributionContract):
     exact = False
 
@@ -349,6 +326,14 @@ class TestMixtureOfNormals(DistributionContract):
 
     def make(self) -> PredictiveDistribution:
         return Mixture([Normal([0.0, 1.0, 2.0], 1.0), Normal([0.0, 8.0, 2.5], [3.0, 0.5, 0.2])], weights=[3, 1])
+
+
+class TestMixtureWithWeightsByRow(DistributionContract):
+    exact = False
+
+    def make(self) -> PredictiveDistribution:
+        components = [Normal([0.0, 1.0, 2.0], 1.0), Normal([0.0, 8.0, 2.5], [3.0, 0.5, 0.2])]
+        return Mixture(components, weights=[[0.5, 0.5], [1.0, 0.0], [1.0, 4.0]])
 
 
 class TestMixtureOfKinds(DistributionContract):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import scoringrules as sr
 
+from genbayes.arrays import FloatArray
 from genbayes.distribution import Empirical, Mixture, Normal, PredictiveDistribution, QuantileFunction
 from genbayes.errors import InvalidInput, NoDensity
 
@@ -73,6 +74,45 @@ def test_draws_among_the_components_have_no_density() -> None:
         Mixture([Normal(0.0, 1.0), Empirical([[0.0, 1.0]])]).pdf(0.0)
 
 
+def draw_components(n: int = 6, k: int = 3) -> tuple[list[PredictiveDistribution], FloatArray]:
+    """k normal distributions and quantile tables of n rows, and weights of their own for each row."""
+    rng = np.random.default_rng(0)
+    levels = np.linspace(0.05, 0.95, 7)
+    table = QuantileFunction(levels, np.sort(rng.normal(size=(n, 7)), axis=1))
+    normals = [Normal(3 * rng.standard_normal(n), rng.uniform(0.2, 1, n)) for _ in range(k - 1)]
+    return [table, *normals], rng.dirichlet(np.ones(k), n)
+
+
+@pytest.mark.parametrize("with_table", [True, False])
+@pytest.mark.parametrize("i", [0, 3, 5])
+def test_each_row_is_the_mixture_of_its_own_weights(i: int, with_table: bool) -> None:
+    components, weights = draw_components()
+    if not with_table:
+        components, weights = components[1:], weights[:, 1:]
+    y, tau = np.linspace(-3, 3, 6), np.array([1e-6, 0.05, 0.3, 0.5, 0.77, 0.999])
+    rows, one = Mixture(components, weights), Mixture([each[i : i + 1] for each in components], weights[i])
+    np.testing.assert_allclose(rows[i : i + 1].ppf(tau), one.ppf(tau), rtol=1e-9)
+    np.testing.assert_allclose(rows.ppf(tau)[i], one.ppf(tau)[0], rtol=1e-9)
+    for read in ("crps", "pdf", "cdf"):
+        np.testing.assert_allclose(getattr(rows, read)(y)[i], getattr(one, read)(y[i : i + 1])[0], rtol=1e-9)
+    for read in ("mean", "var"):
+        np.testing.assert_allclose(getattr(rows, read)()[i], getattr(one, read)()[0], rtol=1e-9)
+
+
+def test_a_component_of_weight_zero_in_a_row_is_never_met_there() -> None:
+    rows = Mixture([Normal([0.0, 0.0], 1.0), Normal([1e6, 1e6], 1.0)], [[1.0, 0.0], [0.0, 1.0]])
+    draws = rows.sample(2_000, random_state=0)
+    assert draws[0].max() < 10 < draws[1].min()
+    np.testing.assert_allclose(rows.ppf(0.975)[0], Normal(0.0, 1.0).ppf(0.975)[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("weights", [[0.3, 0.7], [[0.3, 0.7]], [3.0, 7.0], [[3.0, 7.0]]])
+def test_draws_come_from_each_component_as_often_as_its_weight_says(weights: list[float]) -> None:
+    draws = Mixture([Normal(0.0, 1.0), Normal(10.0, 1.0)], weights).sample(20_000, random_state=1)[0]
+    assert (draws > 5).mean() == pytest.approx(0.7, abs=4 * np.sqrt(0.21 / 20_000))  # false alarm 1 in 16,000
+    assert draws[draws > 5].std() == pytest.approx(1.0, abs=0.05)
+
+
 @pytest.mark.parametrize(
     ("components", "weights", "message"),
     [
@@ -83,10 +123,13 @@ def test_draws_among_the_components_have_no_density() -> None:
         ([Normal(0.0, 1.0)], [0.0], "not all zero"),
         ([Normal(0.0, 1.0)], [-1.0], "none negative"),
         ([Normal(0.0, 1.0)], [np.nan], "weights must be finite"),
+        ([Normal([0.0, 1.0], 1.0)], [[1.0]], "weights must hold 1 numbers for each of 2 rows"),
+        ([Normal([0.0, 1.0], 1.0)] * 2, [[1.0, 0.0], [0.0, 0.0]], "not all of a row zero"),
+        ([Normal([0.0, 1.0], 1.0)] * 2, [[1.0, 1.0], [2.0, -1.0]], "none negative"),
     ],
 )
 def test_bad_components_and_weights_are_refused(
-    components: list[PredictiveDistribution], weights: list[float] | None, message: str
+    components: list[PredictiveDistribution], weights: list[float] | list[list[float]] | None, message: str
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
         Mixture(components, weights)

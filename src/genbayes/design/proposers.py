@@ -194,7 +194,7 @@ class ModelProposer(Proposer):
     def _search(self, space: Box, taken: FloatArray, rng: np.random.Generator) -> Search:
         """How the best point of a score is found: over the cube, or among the candidates that are left."""
         if self.candidates is None:
-            return lambda score: maximise(score, space, rng, n_candidates=self.n_candidates).u
+            return lambda score: maximise(score, space, rng, n_candidates=self.n_candidates)[0]
         left = _left(self.candidates, taken)
 
         def best(score: Callable[[FloatArray], FloatArray]) -> FloatArray:

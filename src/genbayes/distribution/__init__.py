@@ -4,7 +4,6 @@ from genbayes.distribution.base import PredictiveDistribution
 from genbayes.distribution.empirical import Empirical
 from genbayes.distribution.mixture import Mixture
 from genbayes.distribution.normal import Normal
-from genbayes.distribution.pooling import pool_quantile_functions
 from genbayes.distribution.quantile import QuantileFunction
 
-__all__ = ["Empirical", "Mixture", "Normal", "PredictiveDistribution", "QuantileFunction", "pool_quantile_functions"]
+__all__ = ["Empirical", "Mixture", "Normal", "PredictiveDistribution", "QuantileFunction"]

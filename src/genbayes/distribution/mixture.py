@@ -1,13 +1,8 @@
-"""Mixture: the pool of several laws of any kind, F = sum_k w_k F_k.
-
-Ensemble members given by quantile tables pool faster, into one table, with `pool_quantile_functions`.
-"""
-
-from __future__ import annotations
+"""Mixture: several distributions of any kind as one, F = sum_k w_k F_k, the weights shared by all rows or not."""
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +16,6 @@ from genbayes.distribution.rowwise import chunks, row_of
 from genbayes.errors import InvalidInput
 from genbayes.validation import check_array
 
-Law = TypeVar("Law", bound=PredictiveDistribution)
-
 
 class Mixture(PredictiveDistribution):
     """Mixtures of laws, row by row: with probability w_k the k-th component.
@@ -33,7 +26,9 @@ class Mixture(PredictiveDistribution):
 
     Args:
         components: Distributions with the same number of rows.
-        weights: One weight per component, zero or positive, shared by all rows; equal if left out.
+        weights: Zero or positive; one per component, shared by all rows, shape (K,), or one per row and component,
+            shape (n, K); equal if left out. Rows of response that jump have weights of their own: where it is uncertain
+            on which level a run lies, it lies on one or the other and hardly ever between them.
 
     Example:
         >>> Mixture([Normal(0.0, 1.0), Normal(4.0, 1.0)], weights=[0.25, 0.75]).mean()
@@ -41,7 +36,7 @@ class Mixture(PredictiveDistribution):
     """
 
     def __init__(self, components: Sequence[PredictiveDistribution], weights: ArrayLike | None = None) -> None:
-        self._components, self._weights = check_members("components", components, weights, PredictiveDistribution)
+        self._components, self._weights = _check_components(components, weights)
 
     def __len__(self) -> int:
         return len(self._components[0])
@@ -52,6 +47,7 @@ class Mixture(PredictiveDistribution):
     def _take(self, rows: IntArray) -> Self:
         part = copy.copy(self)
         part._components = [component._take(rows) for component in self._components]
+        part._weights = [w if isinstance(w, float) else w[rows] for w in self._weights]
         return part
 
     def mean(self) -> FloatArray:
@@ -63,17 +59,22 @@ class Mixture(PredictiveDistribution):
         mean = self.mean()
         return self._average(lambda law: law.var() + (law.mean() - mean) ** 2)
 
-    def _average(self, value: Callable[[PredictiveDistribution], FloatArray]) -> FloatArray:
-        """Weighted mean of a value of the components; where all agree on 1 it is exactly 1."""
-        first, *others = (w * value(law) for w, law in zip(self._weights, self._components, strict=True))
+    def _average(
+        self, value: Callable[[PredictiveDistribution], FloatArray], rows: IntArray | slice = slice(None)
+    ) -> FloatArray:
+        """Weighted mean of a value of the components at some rows; where all agree on 1 it is exactly 1."""
+        values = [value(component) for component in self._components]
+        shape = (-1, *[1] * (values[0].ndim - 1))
+        weights = [w if isinstance(w, float) else w[rows].reshape(shape) for w in self._weights]
+        first, *others = (w * each for w, each in zip(weights, values, strict=True))
         total: FloatArray = sum(others, start=first)
-        return total / sum(self._weights)
+        return total / sum(weights)
 
     def _cdf(self, Y: FloatArray) -> FloatArray:
         return self._cdf_at(row_of(Y.shape), Y.ravel()).reshape(Y.shape)
 
     def _cdf_at(self, rows: IntArray, y: FloatArray) -> FloatArray:
-        return self._average(lambda law: law._cdf_at(rows, y))
+        return self._average(lambda law: law._cdf_at(rows, y), rows)
 
     def _mass(self, Y: FloatArray) -> FloatArray:
         return self._average(lambda law: law._mass(Y))
@@ -98,14 +99,20 @@ class Mixture(PredictiveDistribution):
         return np.nextafter(short, np.inf)
 
     def _sample(self, n_samples: int, rng: np.random.Generator) -> FloatArray:
-        K = len(self._components)
-        choice = rng.choice(K, size=(len(self), n_samples), p=np.divide(self._weights, sum(self._weights)))
+        edge = np.cumsum([np.broadcast_to(w, len(self)) for w in self._weights], axis=0)  # (K, n)
+        u = rng.random((len(self), n_samples)) * edge[-1, :, None]
+        choice = (u >= edge[:-1, :, None]).sum(axis=0)
         draws = np.empty(choice.shape)
-        for k, law in enumerate(self._components):
+        for k, component in enumerate(self._components):
             chosen = choice == k
-            count = chosen.sum(axis=1)
-            pool = law._sample(int(count.max(initial=1)), rng)  # one width for all rows; each uses its first `count`
-            draws[chosen] = pool[np.arange(pool.shape[1]) < count[:, None]]
+            if isinstance(self._weights[k], float):
+                count = chosen.sum(axis=1)
+                pool = component._sample(
+                    int(count.max(initial=1)), rng
+                )  # one width for all; each uses its first `count`
+                draws[chosen] = pool[np.arange(pool.shape[1]) < count[:, None]]
+            else:  # some row is likely to need nearly all
+                draws[chosen] = component._sample(n_samples, rng)[chosen]
         return draws
 
     def _crps(self, y: FloatArray) -> FloatArray:
@@ -133,62 +140,26 @@ class Mixture(PredictiveDistribution):
         return np.concatenate([law._breakpoints() for law in self._components], axis=1)
 
 
-def check_members(
-    name: str, members: Sequence[Law], weights: ArrayLike | None, kind: type[object]
-) -> tuple[list[Law], list[float]]:
-    """Laws of one kind and length with positive weights; those of weight zero are left out."""
-    laws, rule = list(members), f"one or more {kind.__name__} with the same number of rows"
-    if not laws or not all(isinstance(law, kind) for law in laws):
-        got = ", ".join(type(law).__name__ for law in laws) or "none"
-        raise InvalidInput(f"{name} must be {rule}, got {got}")
-    if len({len(law) for law in laws}) > 1:
-        raise InvalidInput(f"{name} must be {rule}, got {', '.join(str(len(law)) for law in laws)} rows")
-    w = np.ones(len(laws)) if weights is None else check_array(weights, "weights", "(K,)")
-    if w.shape != (len(laws),) or (w < 0).any() or not w.any():
-        rule = f"hold {len(laws)} numbers, one for each of the {name}, none negative and not all zero"
+def _check_components(
+    components: Sequence[PredictiveDistribution], weights: ArrayLike | None
+) -> tuple[list[PredictiveDistribution], Sequence[float | FloatArray]]:
+    """Components of one length and their weights, numbers or (n,) each; those of weight zero are left out."""
+    given, rule = list(components), "one or more PredictiveDistribution with the same number of rows"
+    if not given or not all(isinstance(each, PredictiveDistribution) for each in given):
+        got = ", ".join(type(each).__name__ for each in given) or "none"
+        raise InvalidInput(f"components must be {rule}, got {got}")
+    if len({len(each) for each in given}) > 1:
+        raise InvalidInput(f"components must be {rule}, got {', '.join(str(len(each)) for each in given)} rows")
+    n, K = len(given[0]), len(given)
+    if weights is not None and np.ndim(weights) == 2:
+        W = check_array(weights, "weights", "(n, K)")
+        if W.shape != (n, K) or (W < 0).any() or not W.any(axis=1).all():
+            rule = f"hold {K} numbers for each of {n} rows, none negative and not all of a row zero"
+            raise InvalidInput(f"weights must {rule}, got {W.tolist() if W.size < 20 else W.shape}")
+        return given, list(W.T)
+    w = np.ones(K) if weights is None else check_array(weights, "weights", "(K,)")
+    if w.shape != (K,) or (w < 0).any() or not w.any():
+        rule = f"hold {K} numbers, one for each of the components, none negative and not all zero"
         raise InvalidInput(f"weights must {rule}, got {w.tolist()}")
     kept = np.flatnonzero(w)
-    return [laws[k] for k in kept], [float(w[k]) for k in kept]
-
-
-class SwitchingNormal(Mixture):
-    """Mixtures of k normal laws, each row with weights of its own: F_i(y) = sum_k w_ik Phi((y - loc_ik) / scale_ik).
-
-    Args:
-        weight: Probabilities of the components, rows of sum 1, shape (n, k).
-        loc: Means, shape (n, k).
-        scale: Standard deviations, zero or positive, shape (n, k).
-
-    Example:
-        >>> law = SwitchingNormal(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0.0, 8.0]] * 2), np.ones((2, 2)))
-        >>> law.mean(), law.std().round(2)
-        (array([4., 0.]), array([4.12, 1.  ]))
-    """
-
-    def __init__(self, weight: FloatArray, loc: FloatArray, scale: FloatArray) -> None:
-        components = [Normal(m, s) for m, s in zip(loc.T, scale.T, strict=True)]
-        super().__init__(components)
-        self._row_weights = weight
-
-    def _take(self, rows: IntArray) -> Self:
-        part = super()._take(rows)
-        part._row_weights = self._row_weights[rows]
-        return part
-
-    def _average(self, value: Callable[[PredictiveDistribution], FloatArray]) -> FloatArray:
-        values = [value(law) for law in self._components]
-        W = self._row_weights.reshape(*self._row_weights.shape, *[1] * (values[0].ndim - 1))
-        first, *others = (W[:, k] * each for k, each in enumerate(values))
-        total: FloatArray = sum(others, start=first)
-        return total / sum(W[:, k] for k in range(W.shape[1]))  # where all agree on 1 it is exactly 1
-
-    def _cdf_at(self, rows: IntArray, y: FloatArray) -> FloatArray:
-        part = self._take(rows)
-        return part._average(lambda law: law._cdf(y[:, None])[:, 0])
-
-    def _sample(self, n_samples: int, rng: np.random.Generator) -> FloatArray:
-        edge = np.cumsum(self._row_weights, axis=1)
-        u = rng.random((len(self), n_samples)) * edge[:, -1:]
-        choice = (u[:, :, None] >= edge[:, None, :-1]).sum(axis=2)
-        draws = np.stack([law._sample(n_samples, rng) for law in self._components], axis=2)
-        return np.asarray(np.take_along_axis(draws, choice[:, :, None], axis=2)[:, :, 0])
+    return [given[k] for k in kept], [float(w[k]) for k in kept]

@@ -64,12 +64,6 @@ class QuantileFunction(PredictiveDistribution):
         slopes = tail_slope(levels, values), tail_slope(1 - levels[:, ::-1], -values[:, ::-1])
         self._knots = Knots.build(levels, values, slopes, bounds)
 
-    @classmethod
-    def _from_knots(cls, knots: Knots) -> Self:
-        law = cls.__new__(cls)
-        law._knots = knots
-        return law
-
     def __len__(self) -> int:
         return len(self._knots.values)
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
-from genbayes.distribution import Normal
-from genbayes.distribution.mixture import SwitchingNormal
+from genbayes.distribution import Mixture, Normal
 from genbayes.errors import UnreadableFile
 from genbayes.models.base import Baseline, Of, ScaledRuns
 from genbayes.models.gp import FittedGP, Replicates, fit_gp, leave_out, match_rows
@@ -152,7 +151,8 @@ def _mixture(runs: ScaledRuns) -> GaussianMixture | None:
 def _left_out_crps(gp: FittedJumpGP, runs: ScaledRuns) -> float:
     """Mean CRPS of the runs, those at the same input left out."""
     weight, mean, latent, noise = gp.leave_out(runs.Z)
-    score = SwitchingNormal(weight, mean, np.sqrt(latent + noise)).crps(runs.y)
+    components = [Normal(m, s) for m, s in zip(mean.T, np.sqrt(latent + noise).T, strict=True)]
+    score = Mixture(components, weight).crps(runs.y)
     return float(np.average(score, weights=runs.weight))
 
 
@@ -206,16 +206,17 @@ class ModularJumpGP(Baseline):
         with show_progress("fitting ModularJumpGP", bool(self.verbose)) as report:
             self.gp_ = fit_jump_gp(runs, rng, n_starts=self.n_starts, report=report)
 
-    def _law(self, Z: FloatArray, of: Of) -> Normal | SwitchingNormal:
+    def _law(self, Z: FloatArray, of: Of) -> Normal | Mixture:
         return self._in_units(*self.gp_.predict(Z), of)
 
     def _in_units(
         self, weight: FloatArray, mean: FloatArray, latent: FloatArray, noise: FloatArray, of: Of
-    ) -> Normal | SwitchingNormal:
+    ) -> Normal | Mixture:
         """Laws from weights, means and variances of the regimes on the scaled response, each (n, k)."""
         scaler = self.response_scaler_
         loc, scale = scaler.inverse(mean), scaler.scale * np.sqrt(latent if of == "mean" else latent + noise)
-        return Normal(loc[:, 0], scale[:, 0]) if loc.shape[1] == 1 else SwitchingNormal(weight, loc, scale)
+        components = [Normal(m, s) for m, s in zip(loc.T, scale.T, strict=True)]
+        return components[0] if len(components) == 1 else Mixture(components, weight)
 
     def _keep(self) -> State:
         return self.gp_.to_state()
@@ -333,14 +334,15 @@ class RegimeGP(Baseline):
         groups = Replicates.collect(runs.Z, runs.y, runs.weight)
         return fit_gp(groups, rng, n_starts=self.n_starts, report=report)
 
-    def _law(self, Z: FloatArray, of: Of) -> Normal | SwitchingNormal:
+    def _law(self, Z: FloatArray, of: Of) -> Normal | Mixture:
         parts = [gp.predict(Z) for gp in self.experts_.gps]
         mean = np.column_stack([part[0] for part in parts])
         variance = np.column_stack([part[1] if of == "mean" else part[1] + part[2] for part in parts])
         if self.experts_.classifier is None:
             return self._normal(mean[:, 0], variance[:, 0])
         scaler, probability = self.response_scaler_, self.experts_.classifier.probabilities(Z)
-        return SwitchingNormal(probability, scaler.inverse(mean), scaler.scale * np.sqrt(variance))
+        loc, scale = scaler.inverse(mean), scaler.scale * np.sqrt(variance)
+        return Mixture([Normal(m, s) for m, s in zip(loc.T, scale.T, strict=True)], probability)
 
     def _facts(self) -> dict[str, str]:
         return {

@@ -1,16 +1,18 @@
 """The training loop on a loss whose minimum is known: schedule, batches, members, held-out scores."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 
 from genbayes.errors import TrainingDiverged
 from genbayes.training import TrainingSettings, minimise
-from genbayes.training.loop import rate_at
+from genbayes.training.loop import History, draw_batches, rate_at
 
 TARGETS = torch.arange(10.0)
 ALL = torch.arange(10)
+CPU = torch.device("cpu")
 
 
 def generators(n: int) -> list[torch.Generator]:
@@ -26,17 +28,31 @@ def quadratic(parameter: torch.nn.Parameter):
     return loss
 
 
-def train(n_members: int = 2, **settings):
+def train(
+    n_members: int = 2, held_out: Callable[[torch.Tensor], torch.Tensor] | None = None, report=None, **settings
+) -> tuple[torch.Tensor, History]:
+    """Weights (K,) and history; `held_out` maps present weights (K,) to scores (K,)."""
     parameter = torch.nn.Parameter(torch.zeros(n_members, 1))
     chosen = TrainingSettings(**{"n_epochs": 300, "learning_rate": 0.1, **settings})
-    return parameter, minimise(quadratic(parameter), [parameter], [ALL] * n_members, chosen, generators(n_members))
+    history = minimise(
+        quadratic(parameter),
+        [parameter],
+        [ALL] * n_members,
+        chosen,
+        generators(n_members),
+        held_out=None if held_out is None else (lambda: held_out(parameter.detach()[:, 0])),
+        report=report,
+    )
+    return parameter.detach()[:, 0], history
 
 
 def test_it_finds_the_minimum() -> None:
-    parameter, history = train()
-    torch.testing.assert_close(parameter.detach(), torch.full((2, 1), 4.5), atol=1e-2, rtol=0)
+    weights, history = train()
+    torch.testing.assert_close(weights, torch.full((2,), 4.5), atol=1e-2, rtol=0)
     assert history.loss[-1] < history.loss[0]
     assert history.epoch[-1] == 300
+    assert len(history.held_out_crps) == 0
+    assert not history.is_unfinished
 
 
 @pytest.mark.parametrize("batch_size", [None, 3])
@@ -54,34 +70,30 @@ def test_the_rate_warms_up_and_anneals_along_a_cosine() -> None:
 
 
 def test_each_member_keeps_its_best_held_out_weights() -> None:
-    parameter = torch.nn.Parameter(torch.zeros(2, 1))
     best_at = torch.tensor([2.0, 4.0])  # on its way to 4.5 the first member passes its best and the second does not
-
-    def held_out() -> torch.Tensor:
-        return (parameter.detach()[:, 0] - best_at).abs() + 1
-
-    settings = TrainingSettings(n_epochs=200, learning_rate=0.1, steps_between_checks=1)
-    history = minimise(quadratic(parameter), [parameter], [ALL] * 2, settings, generators(2), held_out=held_out)
-    torch.testing.assert_close(parameter.detach()[:, 0], best_at, atol=0.1, rtol=0)
+    weights, history = train(held_out=lambda w: (w - best_at).abs() + 1, n_epochs=200, steps_between_checks=1)
+    torch.testing.assert_close(weights, best_at, atol=0.1, rtol=0)
     assert len(history.held_out_crps) == len(history.held_out_epoch) == 200
 
 
 def test_it_stops_when_patience_runs_out() -> None:
-    parameter = torch.nn.Parameter(torch.zeros(1, 1))
-    settings = TrainingSettings(n_epochs=100, steps_between_checks=1, patience=3)
-    history = minimise(
-        quadratic(parameter), [parameter], [ALL], settings, generators(1), held_out=lambda: torch.ones(1)
-    )
+    _, history = train(1, held_out=torch.ones_like, n_epochs=100, steps_between_checks=1, patience=3)
     assert history.held_out_epoch[-1] == 4
 
 
-def test_progress_is_reported() -> None:
-    parameter, seen = torch.nn.Parameter(torch.zeros(1, 1)), []
-    minimise(
-        quadratic(parameter), [parameter], [ALL], TrainingSettings(n_epochs=5), generators(1),
-        report=lambda step, steps, loss: seen.append((step, steps, loss)),
-    )  # fmt: skip
+def test_progress_is_reported_with_the_mean_loss_of_a_member() -> None:
+    seen = []
+    _, history = train(2, report=lambda *told: seen.append(told), n_epochs=5)
     assert [(step, steps) for step, steps, _ in seen] == [(i, 5) for i in range(1, 6)]
+    assert seen[0][2] == history.loss[0] == pytest.approx(float((TARGETS**2).mean()))
+
+
+def test_a_long_run_is_noted_now_and_then_and_at_its_end() -> None:
+    _, history = train(1, n_epochs=500)
+    assert (history.epoch[0], history.epoch[-1], len(history.epoch)) == (2, 500, 250)
+    _, history = train(1, n_epochs=501)
+    assert history.epoch[-1] == 501
+    assert history.loss[-1] == pytest.approx(float(((TARGETS - 4.5) ** 2).mean()), rel=1e-3)  # of one step
 
 
 def test_a_loss_that_turns_nan_is_reported_with_what_to_try() -> None:
@@ -100,37 +112,31 @@ def test_averaged_weights_are_kept_where_asked_for() -> None:
     last, _ = train(1, batch_size=1, n_epochs=20)
     mean, _ = train(1, batch_size=1, n_epochs=20, averaging=0.9)
     assert not torch.equal(last, mean)
-    torch.testing.assert_close(mean.detach(), torch.full((1, 1), 4.5), atol=0.5, rtol=0)
+    torch.testing.assert_close(mean, torch.full((1,), 4.5), atol=0.5, rtol=0)
+
+
+def test_scores_are_those_of_the_averaged_weights_and_training_goes_on_from_the_last() -> None:
+    plain, _ = train(1, n_epochs=30)
+    scored_at = []
+    train(1, n_epochs=30, averaging=0.9, steps_between_checks=10, held_out=lambda w: scored_at.append(w.clone()) or w)
+    _, unchecked = train(1, n_epochs=30, averaging=0.9)
+    _, checked = train(1, n_epochs=30, averaging=0.9, steps_between_checks=10, held_out=lambda w: -w)
+    assert (checked.loss == unchecked.loss).all()
+    assert 0 < scored_at[0] < scored_at[1] < scored_at[2] < plain  # a mean lags behind
+
+
+def scored(courses: list[list[float]], **settings) -> tuple[torch.Tensor, History]:
+    """Weights that are kept where members' held-out scores take these courses, one value an epoch."""
+    calls = iter(zip(*courses, strict=True))
+    return train(len(courses), held_out=lambda _: torch.tensor(next(calls)), steps_between_checks=1, **settings)
 
 
 def test_a_member_that_is_done_is_not_changed_by_those_that_go_on() -> None:
     """The first member's score rises at once; what is kept of it is the same whether or not a second one goes on."""
-
-    def kept(scores: list[list[float]]) -> torch.Tensor:
-        parameter = torch.nn.Parameter(torch.zeros(len(scores), 1))
-        calls = iter(zip(*scores, strict=True))
-        settings = TrainingSettings(n_epochs=10, learning_rate=0.1, steps_between_checks=1, patience=2)
-        minimise(
-            quadratic(parameter), [parameter], [ALL] * len(scores), settings, generators(len(scores)),
-            held_out=lambda: torch.tensor(next(calls)),
-        )  # fmt: skip
-        return parameter.detach()[0]
-
     dips_late = [1.0, 2.0, 2.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]
     falls = [1.0 / (i + 1) for i in range(10)]
-    torch.testing.assert_close(kept([dips_late]), kept([dips_late, falls]))
-
-
-def scored(courses: list[list[float]], n_epochs: int = 4, n_rounds: int = 3) -> tuple[torch.Tensor, torch.Tensor]:
-    """Weights that are kept, and epochs run, where members' held-out scores take these courses, one value an epoch."""
-    parameter = torch.nn.Parameter(torch.zeros(len(courses), 1))
-    calls = iter(zip(*courses, strict=True))
-    settings = TrainingSettings(n_epochs=n_epochs, learning_rate=0.1, steps_between_checks=1, n_rounds=n_rounds)
-    history = minimise(
-        quadratic(parameter), [parameter], [ALL] * len(courses), settings, generators(len(courses)),
-        held_out=lambda: torch.tensor(next(calls)),
-    )  # fmt: skip
-    return parameter.detach()[:, 0], history.held_out_epoch
+    alone, among = (scored(courses, n_epochs=10, patience=2)[0] for courses in ([dips_late], [dips_late, falls]))
+    torch.testing.assert_close(alone[0], among[0])
 
 
 FALLING = [10 * 0.9**epoch for epoch in range(28)]
@@ -138,19 +144,42 @@ FALLING = [10 * 0.9**epoch for epoch in range(28)]
 
 @pytest.mark.parametrize(("n_rounds", "n_epochs"), [(1, 4), (2, 4 + 8), (3, 4 + 8 + 16)])
 def test_a_member_that_is_still_improving_goes_on_twice_as_long(n_rounds: int, n_epochs: int) -> None:
-    _, epoch = scored([FALLING], n_rounds=n_rounds)
-    assert epoch[-1] == n_epochs
-
-
-def test_a_member_that_has_settled_does_not_go_on() -> None:
-    _, epoch = scored([[5.0, 3.0, 2.99, 2.98]])
-    assert epoch[-1] == 4
+    _, history = scored([FALLING], n_epochs=4, n_rounds=n_rounds)
+    assert history.held_out_epoch[-1] == n_epochs
+    assert history.is_unfinished
 
 
 def test_what_is_kept_of_a_member_that_has_settled_does_not_depend_on_those_that_go_on() -> None:
     settled = [5.0, 3.0, 2.99, 2.98] + [1.0] * 24  # would be better later, but is not asked any more
-    alone, _ = scored([settled])
-    among, epoch = scored([settled, FALLING])
-    assert epoch[-1] == 28
+    alone, short = scored([settled], n_epochs=4, n_rounds=3)
+    among, long = scored([settled, FALLING], n_epochs=4, n_rounds=3)
+    assert (short.held_out_epoch[-1], long.held_out_epoch[-1]) == (4, 28)
+    assert not short.is_unfinished
     torch.testing.assert_close(among[0], alone[0])
-    assert among[1] != scored([FALLING], n_rounds=1)[0][0]
+    assert among[1] != scored([FALLING], n_epochs=4, n_rounds=1)[0][0]
+
+
+def test_every_row_is_seen_once_an_epoch_by_every_member() -> None:
+    batches = draw_batches([torch.arange(10)] * 2, 4, generators(2), CPU)
+    seen = torch.cat([next(batches) for _ in range(5)], dim=1)  # five batches of four are two epochs
+    for member in seen:
+        assert sorted(member[:10].tolist()) == sorted(member[10:].tolist()) == list(range(10))
+    assert not torch.equal(seen[0], seen[1])
+
+
+def test_a_member_draws_only_its_own_rows() -> None:
+    batches = draw_batches([torch.arange(5), torch.arange(5, 10)], 2, generators(2), CPU)
+    seen = torch.cat([next(batches) for _ in range(20)], dim=1)
+    assert set(seen[0].tolist()) == set(range(5))
+    assert set(seen[1].tolist()) == set(range(5, 10))
+
+
+def test_a_batch_as_large_as_the_data_is_all_of_it_in_order() -> None:
+    batches = draw_batches([torch.arange(10)], 10, generators(1), CPU)
+    assert next(batches).tolist() == next(batches).tolist() == [list(range(10))]
+
+
+def test_a_member_s_order_does_not_depend_on_the_others() -> None:
+    alone = next(draw_batches([torch.arange(10)], 4, generators(1), CPU))
+    among = next(draw_batches([torch.arange(10)] * 3, 4, generators(3), CPU))
+    assert torch.equal(alone[0], among[0])

@@ -1,14 +1,19 @@
 """The number of threads is chosen by timing, and always put back."""
 
+from collections.abc import Iterator
+from contextlib import closing
+
 import pytest
 import torch
 
 from genbayes.training import threads as threads_module
 from genbayes.training.threads import N_TRIALS, ThreadChooser, single_thread
 
+pytestmark = pytest.mark.usefixtures("two_threads")
+
 
 @pytest.fixture
-def two_threads():
+def two_threads() -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     yield
@@ -16,7 +21,7 @@ def two_threads():
 
 
 class Clock:
-    """Time passes only when told to."""
+    """Time passes only when it is said to."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -25,47 +30,39 @@ class Clock:
         return self.now
 
 
-def run_steps(monkeypatch: pytest.MonkeyPatch, seconds: dict[int, float], n: int = 2 * (N_TRIALS + 1)) -> ThreadChooser:
+def run_steps(monkeypatch: pytest.MonkeyPatch, *seconds: dict[int, float], n: int = 2 * (N_TRIALS + 1)) -> int:
+    """Threads chosen after n steps of each of these durations, by the number of threads at the time."""
     clock = Clock()
     monkeypatch.setattr(threads_module, "time", clock)
-    with ThreadChooser() as chooser:
-        for _ in range(n):
-            with chooser.step():
-                clock.now += seconds[torch.get_num_threads()]
-    return chooser
+    with closing(ThreadChooser()) as chooser:
+        for duration in seconds:
+            for _ in range(n):
+                clock.now += duration[torch.get_num_threads()]
+                chooser.end_step()
+    return chooser.chosen
 
 
-@pytest.mark.usefixtures("two_threads")
-def test_two_threads_are_used_where_they_are_quicker(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run_steps(monkeypatch, {1: 1.0, 2: 0.5}).chosen == 2
+@pytest.mark.parametrize(
+    ("seconds", "chosen"), [({1: 1.0, 2: 0.5}, 2), ({1: 1.0, 2: 0.95}, 1), ({1: 0.013, 2: 0.249}, 1)]
+)
+def test_two_threads_are_used_where_they_are_clearly_quicker(
+    monkeypatch: pytest.MonkeyPatch, seconds: dict[int, float], chosen: int
+) -> None:
+    assert run_steps(monkeypatch, seconds) == chosen
 
 
-@pytest.mark.usefixtures("two_threads")
-def test_one_thread_is_used_where_two_are_slower(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run_steps(monkeypatch, {1: 0.013, 2: 0.249}).chosen == 1
-
-
-@pytest.mark.usefixtures("two_threads")
 def test_the_question_is_asked_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, seconds = Clock(), {1: 0.1, 2: 0.05}
-    monkeypatch.setattr(threads_module, "time", clock)
-    with ThreadChooser() as chooser:
-        for step in range(300):
-            if step == 50:
-                seconds[2] = 5.0  # another process takes the second core
-            with chooser.step():
-                clock.now += seconds[torch.get_num_threads()]
-    assert chooser.chosen == 1
+    quiet, busy = {1: 0.1, 2: 0.05}, {1: 0.1, 2: 5.0}  # another process takes the second core
+    assert run_steps(monkeypatch, quiet, busy, n=150) == 1
+    assert run_steps(monkeypatch, busy, quiet, n=150) == 2
 
 
-@pytest.mark.usefixtures("two_threads")
 def test_the_setting_of_the_process_is_put_back_even_after_an_error() -> None:
-    with pytest.raises(RuntimeError, match="boom"), ThreadChooser():
+    with pytest.raises(RuntimeError, match="boom"), closing(ThreadChooser()):
         raise RuntimeError("boom")
     assert torch.get_num_threads() == 2
 
 
-@pytest.mark.usefixtures("two_threads")
 def test_single_thread_is_temporary() -> None:
     with single_thread():
         assert torch.get_num_threads() == 1

@@ -1,19 +1,21 @@
 """Averaged weights, and the best of them by a held-out score, for each member of a stack.
 
-The running mean of the weights along the run is as good as a run that had been annealed just then (Polyak), so
-the moment to stop can be found without knowing the length in advance.
+For a small network the calls cost more than the arithmetic: ten parameters take an optimiser several times as long as
+one of the same total size. So all weights are one tensor, and the network's own parameters are windows onto it. The
+running mean of the weights along the run is as good as a run that had been annealed just then (Polyak), so the moment
+to stop can be found without knowing the length in advance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from genbayes.arrays import FloatArray
+SMALLEST_GAIN = 1e-4  # a held-out score must fall by this share to count as an improvement
+STILL_FALLING = 0.03  # share of a held-out score that is gained in the second half of a run that ended too soon: noisy
+# responses gain at most 2% there, many runs of little noise 10%
 
 
 class FlatWeights:
@@ -32,22 +34,15 @@ class FlatWeights:
         self.parameters = parameters
         self.n_members = parameters[0].shape[0]
         self.flat = torch.nn.Parameter(torch.cat([p.detach().reshape(-1) for p in parameters]))
-        self.grad = torch.zeros_like(self.flat)
-        self.flat.grad = self.grad
-        for parameter, data, grad in zip(
-            parameters, self.windows(self.flat.data), self.windows(self.grad), strict=True
-        ):
+        self.grad = self.flat.grad = torch.zeros_like(self.flat)
+        windows = zip(parameters, self.windows(self.flat.data), self.windows(self.grad), strict=True)
+        for parameter, data, grad in windows:
             parameter.data, parameter.grad = data, grad
 
     def windows(self, flat: Tensor) -> list[Tensor]:
         """A tensor like `flat`, shape (P,), seen as the parameters, each (K, ...)."""
         sizes = [p.numel() for p in self.parameters]
         return [part.view(p.shape) for part, p in zip(flat.split(sizes), self.parameters, strict=True)]
-
-    def copy_members(self, source: Tensor, target: Tensor, which: Tensor) -> None:
-        """Copy the weights of the members marked in `which`, shape (K,), from one tensor like `flat` to another."""
-        for ours, theirs in zip(self.windows(target), self.windows(source), strict=True):
-            ours[which] = theirs[which]
 
     def release(self) -> None:
         """Give the parameters tensors of their own again, without gradients."""
@@ -56,47 +51,51 @@ class FlatWeights:
             parameter.grad = None
 
 
-SMALLEST_GAIN = 1e-4  # a held-out score must fall by this share to count as an improvement
-YOUNG = 10  # steps over which the mean forgets its start
-STILL_FALLING = 0.03  # share of a held-out score that is gained in the second half of a run that ended too soon: noisy
-# responses gain at most 2% there, many runs of little noise 10%
+class AveragedAdam:
+    """AdamW in one fused kernel, and the running mean a <- d a + (1 - d) w of the weights w it leaves behind.
 
+    Early on, d is (1 + t) / (10 + t) after t steps, so that the mean forgets its start.
 
-class AveragedWeights:
-    """Running mean of weights, shape (P,), decay d: a <- d a + (1 - d) w; early on d is (1 + t) / (10 + t)."""
+    Args:
+        weights: What is trained.
+        weight_decay: Decoupled decay of AdamW; 0 is plain Adam.
+        averaging: Decay d of the mean; 0 for none.
+    """
 
-    def __init__(self, weights: torch.nn.Parameter, decay: float) -> None:
+    def __init__(self, weights: FlatWeights, weight_decay: float, averaging: float) -> None:
         self.weights = weights
-        self.decay = decay
-        self.steps = 0
-        self.mean = weights.detach().clone() if decay > 0 else None
+        self.averaging = averaging
+        self.optimiser = torch.optim.AdamW([weights.flat], weight_decay=weight_decay, fused=True)
+        self.mean = weights.flat.detach().clone() if averaging > 0 else None
+        self.n_steps = 0
+
+    def descend(self, value: Tensor, rate: float) -> Tensor:
+        """One step of the optimiser down the gradient of a value, which is returned without its graph."""
+        self.optimiser.param_groups[0]["lr"] = rate
+        self.weights.grad.zero_()
+        value.backward()
+        self.optimiser.step()
+        if self.mean is not None:
+            decay = min(self.averaging, (1 + self.n_steps) / (10 + self.n_steps))
+            self.mean.lerp_(self.weights.flat.detach(), 1 - decay)
+        self.n_steps += 1
+        return value.detach()
 
     @torch.no_grad()
-    def update(self) -> None:
-        """Take the present weights into the mean."""
+    def swap(self) -> None:
+        """Put the mean in place of the weights, and the weights in its place; a second call undoes it."""
         if self.mean is not None:
-            decay = min(self.decay, (1 + self.steps) / (YOUNG + self.steps))
-            self.steps += 1
-            self.mean.lerp_(self.weights, 1 - decay)
-
-    @contextmanager
-    def in_place(self) -> Iterator[None]:
-        """The mean in place of the weights inside the block."""
-        kept = self.weights.detach().clone()
-        self.adopt()
-        yield
-        with torch.no_grad():
-            self.weights.copy_(kept)
-
-    @torch.no_grad()
-    def adopt(self) -> None:
-        """The mean in place of the weights, for good."""
-        if self.mean is not None:
-            self.weights.copy_(self.mean)
+            present = self.weights.flat.detach().clone()
+            self.weights.flat.copy_(self.mean)
+            self.mean = present
 
 
 class BestWeights:
-    """Held-out scores of each member during a run, and the weights at each member's best."""
+    """Held-out scores of each member during a run, and the weights at each member's best.
+
+    Attributes:
+        seen: Epoch and scores, shape (K,), of each check.
+    """
 
     def __init__(self, weights: FlatWeights, patience: int | None) -> None:
         self.weights = weights
@@ -118,7 +117,9 @@ class BestWeights:
         before = torch.full_like(score, torch.inf) if self.best is None else self.best
         better = (score < before * (1 - SMALLEST_GAIN)) & ~self.is_done.to(score.device)
         self.best = torch.where(better, score, before)
-        self.weights.copy_members(self.weights.flat.detach(), self.kept, better)
+        present = self.weights.windows(self.weights.flat.detach())
+        for kept, now in zip(self.weights.windows(self.kept), present, strict=True):
+            kept[better] = now[better]
         self.stale = torch.where(better.cpu(), 0, self.stale + 1)
         if self.patience is not None:
             self.is_done |= self.stale >= self.patience
@@ -139,9 +140,3 @@ class BestWeights:
         """Put each member's best weights back, if any were scored."""
         if self.best is not None:
             self.weights.flat.copy_(self.kept)
-
-    def curve(self) -> tuple[FloatArray, FloatArray]:
-        """Epochs and mean scores of the checks."""
-        means = [(epoch, float(score.mean())) for epoch, score in self.seen]
-        epoch, score = np.array(means, dtype=np.float64).reshape(-1, 2).T
-        return epoch, score

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
 import torch
 
@@ -31,65 +30,43 @@ def single_thread() -> Iterator[None]:
 
 
 class ThreadChooser:
-    """Context in which each `step()` is timed and the number of threads chosen.
+    """Told when each step ends, it sets the number of threads of the next; `close` puts back what was set before.
 
     Example:
-        >>> with ThreadChooser() as threads:
+        >>> from contextlib import closing
+        >>> with closing(ThreadChooser()) as threads:
         ...     for _ in range(10):
-        ...         with threads.step():
-        ...             pass
+        ...         threads.end_step()
         >>> threads.chosen in (1, torch.get_num_threads())
         True
     """
 
     def __init__(self) -> None:
         self.available = torch.get_num_threads()
-        self.chosen = self.available
-        self._trials: list[tuple[int, float]] = []
-        self._asked_at = 0.0
+        self.chosen = 1
+        self._seconds: list[float] = []  # of the steps timed since the question was last asked
+        self._started = time.perf_counter()
+        torch.set_num_threads(1)
 
-    def __enter__(self) -> ThreadChooser:
-        self._ask_again()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        torch.set_num_threads(self.available)
-
-    @contextmanager
-    def step(self) -> Iterator[None]:
-        """Run one training step, timed while the question is open."""
+    def end_step(self) -> None:
+        """One warm-up and N_TRIALS steps with one thread, then as many with all, then decide, until asked again."""
         if self.available == 1:
-            yield
             return
-        start = time.perf_counter()
-        if not self._undecided and start - self._asked_at > SECONDS_BETWEEN:
-            self._ask_again()
-            start = time.perf_counter()
-        yield
-        if self._undecided:
-            self._note(time.perf_counter() - start)
+        now = time.perf_counter()
+        n_timed, each = len(self._seconds), N_TRIALS + 1
+        if n_timed < 2 * each:
+            self._seconds.append(now - self._started)
+            if n_timed + 1 == each:
+                self.chosen = self.available
+            elif n_timed + 1 == 2 * each:
+                one, many = min(self._seconds[1:each]), min(self._seconds[each + 1 :])
+                self.chosen = self.available if many < ADVANTAGE * one else 1
+                self._decided = now
+        elif now - self._decided > SECONDS_BETWEEN:
+            self._seconds, self.chosen = [], 1
+        torch.set_num_threads(self.chosen)
+        self._started = time.perf_counter()
 
-    @property
-    def _undecided(self) -> bool:
-        return len(self._trials) < 2 * (N_TRIALS + 1)
-
-    def _ask_again(self) -> None:
-        self._trials = []
-        self._use(1)
-
-    def _note(self, seconds: float) -> None:
-        """Keep one timing; one warm-up and N_TRIALS steps with one thread, then as many with all, then decide."""
-        self._trials.append((self.chosen, seconds))
-        if len(self._trials) == N_TRIALS + 1:
-            self._use(self.available)
-        if not self._undecided:
-            one = min(s for n, s in self._trials[1 : N_TRIALS + 1])
-            many = min(s for n, s in self._trials[N_TRIALS + 2 :])
-            self._use(self.available if many < ADVANTAGE * one else 1)
-            self._asked_at = time.perf_counter()
-
-    def _use(self, n_threads: int) -> None:
-        self.chosen = n_threads
-        torch.set_num_threads(n_threads)
+    def close(self) -> None:
+        """The number of threads of the process as it was."""
+        torch.set_num_threads(self.available)

@@ -14,7 +14,7 @@ from genbayes.errors import InvalidInput
 def without_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare the time of the decomposition where many samples are judged."""
     nothing = CrpsDecomposition(0.0, 0.0, 0.0, 0.0, 0.0)
-    monkeypatch.setattr("genbayes.diagnostics.diagnose.decompose_crps", lambda *_: nothing)
+    monkeypatch.setattr("genbayes.diagnostics.diagnosis.decompose_crps", lambda *_: nothing)
 
 
 def check(n: int, *, scale: float = 1.0, shift: float = 0.0, seed: int = 0, **options: Any) -> Diagnostics:

@@ -6,11 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
-from rich.text import Text
 
-from genbayes.arrays import FloatArray
 from genbayes.cli.console import (
     interruptible,
     print_json,
@@ -23,9 +20,12 @@ from genbayes.cli.console import (
 from genbayes.cli.options import AsJson, Epochs
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from rich.text import Text
 
     from genbayes import QuantileSurrogate
+    from genbayes.arrays import FloatArray
 
 
 INPUT, TARGET = "times", "accel"
@@ -85,8 +85,6 @@ def _print_fan(model: QuantileSurrogate, table: pd.DataFrame) -> None:
     import pandas as pd
     from rich.text import Text
 
-    from genbayes.cli.demo import FAN_TAU, draw_fan
-
     console = standard_output()
     if not console.encoding.lower().startswith("utf"):
         return
@@ -115,6 +113,7 @@ def draw_fan(x: FloatArray, q: FloatArray, x_seen: FloatArray, y_seen: FloatArra
         n_lines: Height of the picture.
 
     Example:
+        >>> import numpy as np
         >>> x, q = np.array([0.0, 1.0]), np.array([[0.0, 1.0, 2.0, 3.0, 4.0]] * 2)
         >>> print(draw_fan(x, q, np.array([1.0]), np.array([4.0]), n_lines=5).plain)
            4 ┤░•
@@ -124,6 +123,8 @@ def draw_fan(x: FloatArray, q: FloatArray, x_seen: FloatArray, y_seen: FloatArra
            0 ┤░░
              └──
     """
+    import numpy as np
+
     low, high = min(q.min(), y_seen.min()), max(q.max(), y_seen.max())
     height = (high - low) or 1.0
     lines = np.rint((high - q) / height * (n_lines - 1)).astype(int)  # 0 is the top line
@@ -141,6 +142,8 @@ def draw_fan(x: FloatArray, q: FloatArray, x_seen: FloatArray, y_seen: FloatArra
 
 
 def _paint(cells: np.ndarray[tuple[int, int], np.dtype[np.str_]], low: float, high: float) -> Text:
+    from rich.text import Text
+
     labels = {0: f"{high:4.0f} ┤", len(cells) - 1: f"{low:4.0f} ┤"}
     picture = Text()
     for number, line in enumerate(cells):

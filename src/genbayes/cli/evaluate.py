@@ -9,7 +9,6 @@ import typer
 
 from genbayes.cli.console import check_paths, print_json, print_next, print_scores
 from genbayes.cli.options import AsJson, ModelFile, Target
-from genbayes.data.columns import take_inputs_and_target
 
 
 def evaluate(
@@ -27,6 +26,7 @@ def evaluate(
     """
     from genbayes import load
     from genbayes.data import read_table
+    from genbayes.data.columns import take_inputs_and_target
     from genbayes.diagnostics import assess
     from genbayes.report import write_assessment
 

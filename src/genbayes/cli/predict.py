@@ -11,7 +11,6 @@ import typer
 
 from genbayes.cli.console import check_paths, print_facts, print_json, print_table, print_warning
 from genbayes.cli.options import AsJson, ModelFile, parse_levels
-from genbayes.data.columns import take_inputs
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ def predict(
     """
     from genbayes import load
     from genbayes.data import check_table_path, read_table, write_table
+    from genbayes.data.columns import take_inputs
 
     levels = parse_levels(quantiles)
     check_paths([model, new], {"--output": output})

@@ -82,7 +82,7 @@ def tell_end(status: Status, budget: int | None, seconds: float | None) -> str:
         The line.
 
     Example:
-        >>> from genbayes.design import Status
+        >>> from genbayes.campaign import Status
         >>> status = Status("a", 5, 1, 1, 4, 0, 1, 0, 0, budget=20)
         >>> tell_end(status, 20, None)
         'budget: 14 of 20 runs left, 1 of them handed out'

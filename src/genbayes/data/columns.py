@@ -10,7 +10,6 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.data.categories import CategoryCoder
@@ -225,6 +224,8 @@ def learn_categories(X: Any, categorical: Sequence[str | int] | None) -> tuple[C
 
 def check_fit_data(estimator: Any, X: Any, y: Any, coders: tuple[CategoryCoder, ...]) -> tuple[FloatArray, FloatArray]:
     """Training inputs (n, d) and responses (n,), checked, with categories coded."""
+    from sklearn.utils.validation import validate_data  # the command line reads tables without scikit-learn
+
     try:
         X, y = validate_data(
             estimator, _encode(X, coders), y, y_numeric=True, dtype=np.float64, ensure_all_finite=False,
@@ -246,6 +247,8 @@ def require_variation(y: FloatArray, n: int) -> None:
 
 def check_predict_data(estimator: Any, X: Any, coders: tuple[CategoryCoder, ...]) -> FloatArray:
     """New inputs (n, d), checked against the columns of `fit`, with categories coded."""
+    from sklearn.utils.validation import validate_data
+
     X = as_table(X)
     try:
         if coders:  # names and number of columns, before any is looked up

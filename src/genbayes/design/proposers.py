@@ -30,9 +30,11 @@ from genbayes.design.batch import Search, choose_batch
 from genbayes.design.gp import DesignGP
 from genbayes.design.interface import DesignModel
 from genbayes.errors import InvalidInput
-from genbayes.models.regimes.failure import Failures, learn_where_runs_fail
 from genbayes.optimise import maximise
 from genbayes.validation import check_choice, check_count
+
+if TYPE_CHECKING:
+    from genbayes.models.regimes.failure import Failures
 
 N_CANDIDATES = 500
 N_REFERENCE = 400  # inputs over which the variance is to be lowered
@@ -159,6 +161,8 @@ class ModelProposer(Proposer):
             model = self.learn(space, X, y, rng)
             acquisition = self._acquisition(space, rng)
             if not ran.all():
+                from genbayes.models.regimes.failure import learn_where_runs_fail  # torch, only where runs fail
+
                 self._failures = learn_where_runs_fail(encode(space, X_done), ~ran, rng, self._failures)
                 acquisition = AvoidFailures(acquisition, probability=self._failures.model.probability)
             return choose_batch(model, acquisition, search, n, lambda U: encode(space, U), X_running)

@@ -2,7 +2,7 @@
 
 from genbayes.diagnostics.assessment import Assessment, assess, expected_coverage
 from genbayes.diagnostics.decomposition import CrpsDecomposition, decompose_crps
-from genbayes.diagnostics.diagnose import Diagnostics, diagnose
+from genbayes.diagnostics.diagnosis import Diagnostics, diagnose
 from genbayes.diagnostics.reliability import Reliability
 
 __all__ = [

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
-from genbayes.diagnostics.diagnose import Diagnostics, diagnose
+from genbayes.diagnostics.diagnosis import Diagnostics, diagnose
 from genbayes.errors import InvalidInput
 from genbayes.metrics import coverage, interval_width, rmse
 from genbayes.validation import check_targets

@@ -3,9 +3,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from genbayes.models.gp import search as estimation
+from genbayes.models.gp import estimation
+from genbayes.models.gp.estimation import estimate_parameters
 from genbayes.models.gp.likelihood import GPParameters, Replicates
-from genbayes.models.gp.search import estimate_parameters
 
 
 def estimate(runs: Replicates, *, n_starts: int = 3, exact_limit: int = 3000) -> GPParameters:

@@ -12,7 +12,7 @@ from genbayes.models.network import trials as fast
 from genbayes.models.regimes import Identity
 from genbayes.persistence import State, read_state, write_state
 
-FIXTURE = Path(__file__).parents[1] / "data" / "surrogate_format_1.gb"
+FIXTURE = Path(__file__).parents[2] / "data" / "surrogate_format_1.gb"
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ from genbayes.arrays import FloatArray
 from genbayes.distribution import Normal
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import Baseline, Of, ScaledRuns
+from genbayes.models.gp.estimation import estimate_parameters
 from genbayes.models.gp.exact import Kriging
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.large import FullScale
 from genbayes.models.gp.likelihood import GPParameters, Replicates
-from genbayes.models.gp.search import estimate_parameters
 from genbayes.persistence import State
 from genbayes.progress import Report, show_progress
 from genbayes.seeding import RandomState

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 from genbayes import Normal
 from genbayes.deadline import require_time
-from genbayes.models.base import Predictor
+from genbayes.models.base import Surrogate
 
 
 class Hands:
@@ -28,7 +28,7 @@ class Hands:
 HANDS = Hands()
 
 
-class Bell(BaseEstimator, Predictor):
+class Bell(BaseEstimator, Surrogate):
     """Says N(slope x + shift, scale^2) everywhere; remembers what it was given, in order."""
 
     knows_mean = True

@@ -8,10 +8,10 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from genbayes import Normal
-from genbayes.models.base import Predictor
+from genbayes.models.base import Surrogate
 
 
-class WrongNormal(BaseEstimator, Predictor):
+class WrongNormal(BaseEstimator, Surrogate):
     """Claims N(2 x + bias, (scale (1 + x^2))^2) of runs that are N(x, (1 + x)^2); learns nothing from them."""
 
     def __init__(self, bias: float = 1.0, scale: float = 0.3, random_state: Any = None) -> None:

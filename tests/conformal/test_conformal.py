@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 
 from genbayes import ConformalSurrogate, Empirical, InvalidInput, Normal, QuantileFunction, QuantileSurrogate, load
 from genbayes.errors import UnreadableFile
-from genbayes.models.base import Predictor
+from genbayes.models.base import Surrogate
 from genbayes.models.gp.stationary import StationaryGP
 from genbayes.persistence import State, read_state, write_state
 
@@ -23,7 +23,7 @@ METHODS = ["split", "cross", "prefit"]
 GP = {"n_starts": 1}
 
 
-class Fixed(Predictor):
+class Fixed(Surrogate):
     """Returns one law at every row."""
 
     def __init__(self, law: Any) -> None:
@@ -335,12 +335,6 @@ def test_a_file_that_contradicts_itself_is_refused(changes, match, tmp_path: Pat
     write_state(tmp_path / "other.gb", altered(state, **changes))
     with pytest.raises(UnreadableFile, match=match):
         load(tmp_path / "other.gb")
-
-
-def test_a_composite_is_rebuilt_by_load_only() -> None:
-    state = make("prefit").fit(*draw_runs()).to_state()
-    with pytest.raises(UnreadableFile, match="the part 'StationaryGP' must be rebuilt by genbayes.load"):
-        ConformalSurrogate.from_state(state)
 
 
 # what is refused

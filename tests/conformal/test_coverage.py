@@ -11,13 +11,13 @@ from scipy.special import ndtr
 
 from genbayes import ConformalSurrogate, Normal
 from genbayes.conformal.recalibration import cross_bound, rows_needed
-from genbayes.models.base import Predictor
+from genbayes.models.base import Surrogate
 
 SIZES = [(6, 0.7), (20, 0.9), (100, 0.9), (1_000, 0.9)]
 N_REPLICATES = 200
 
 
-class Slope(Predictor):
+class Slope(Surrogate):
     """Least squares through the origin with a far too small standard deviation, so that copies differ by their rows."""
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> "Slope":

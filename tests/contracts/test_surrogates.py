@@ -20,7 +20,7 @@ from genbayes import (
     load,
 )
 from genbayes.errors import UnreadableFile
-from genbayes.models.base import Predictor
+from genbayes.models.base import Surrogate
 from genbayes.models.gp.deep.estimator import DeepGP
 from genbayes.models.gp.heteroskedastic import HeteroskedasticGP
 from genbayes.models.gp.sparse import SparseGP
@@ -295,7 +295,7 @@ class TestSparseGP(SurrogateContract):
     in_checks: ClassVar = {"n_inducing": 20, "n_steps": 10, "random_state": 0}
 
 
-class NormalLine(RegressorMixin, BaseEstimator, Predictor):
+class NormalLine(RegressorMixin, BaseEstimator, Surrogate):
     """Least squares and a constant standard deviation: a model of another library, which learns from any few rows."""
 
     def fit(self, X, y, sample_weight=None):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -23,105 +23,14 @@ from genbayes.data.scaling import Bounds, as_bounds
 from genbayes.distribution import Mixture, Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.base import TabularRegressor, known_parameters
+from genbayes.models.base import ScaledSurrogate
 from genbayes.models.protocols import Fits, Predicts, gives_mean
 from genbayes.models.regimes.mixture import find_regimes
-from genbayes.models.registry import Facts, adopt_models, registered_here, state_of
-from genbayes.persistence import Composite, Restore, State
+from genbayes.models.registry import Facts, adopt_models, registered_here, restore_model, state_of
+from genbayes.persistence import State
 from genbayes.progress import show_stage
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice, check_count, check_nonnegative
-
-
-@dataclass(frozen=True)
-class Combination:
-    """Models and how they are joined.
-
-    Attributes:
-        kind: "single", "average" of quantiles, or "pool" of distributions.
-        models: The fitted models, K of them.
-        weights: Their weights, positive, summing to 1, shape (K,).
-        bounds: Bounds that no law leaves.
-    """
-
-    kind: Literal["single", "average", "pool"]
-    models: tuple[Predicts, ...]
-    weights: FloatArray
-    bounds: Bounds = (None, None)
-
-    def law(self, X: FloatArray) -> PredictiveDistribution:
-        """The law of a new run at each row of X, shape (n, d)."""
-        laws: list[PredictiveDistribution] = [model.predict_distribution(X) for model in self.models]
-        if len(laws) == 1 and self.bounds == (None, None):
-            return laws[0]
-        if self.kind == "average":
-            return self._table(sum(w * law.ppf(GRID) for w, law in zip(self.weights, laws, strict=True)))
-        pooled = laws[0] if len(laws) == 1 else Mixture(laws, self.weights)
-        return pooled if self.bounds == (None, None) else self._table(pooled.ppf(GRID))
-
-    def law_of_mean(self, X: FloatArray) -> PredictiveDistribution:
-        """What the models know of E[y | x], those that know it, with their weights."""
-        laws, weights = [], []
-        for model, weight in zip(self.models, self.weights, strict=True):
-            if gives_mean(model):
-                laws.append(model.predict_distribution(X, of="mean"))
-                weights.append(float(weight))
-        if not laws:
-            raise InvalidInput("of must be 'run', got 'mean'; no chosen model tells its own ignorance from noise")
-        joined = self._join_means(laws, np.array(weights) / sum(weights))
-        return joined if self.bounds == (None, None) else self._table(joined.ppf(GRID))
-
-    def _join_means(self, laws: Sequence[PredictiveDistribution], share: FloatArray) -> PredictiveDistribution:
-        if self.kind == "average":
-            mean = np.tensordot(share, [law.mean() for law in laws], axes=1)
-            sd = np.tensordot(share, [law.std() for law in laws], axes=1)
-            return Normal(loc=mean, scale=sd)
-        return laws[0] if len(laws) == 1 else Mixture(laws, share)
-
-    def _table(self, q: Any) -> QuantileFunction:
-        return QuantileFunction(GRID, np.asarray(q), support=self.bounds)
-
-
-A = TypeVar("A", bound="AutoSurrogate")
-
-
-def state_of_selected(model: AutoSurrogate) -> State:
-    """The state of a fitted AutoSurrogate and, inside it, of the models it joins."""
-    table = model._table_state()
-    parameters = dict(table.values["parameters"])
-    if hasattr(parameters["candidates"], "keys"):  # models of the user's own are kept fitted, by name only here
-        parameters["candidates"] = list(parameters["candidates"])
-    values: dict[str, Any] = {
-        **table.values,
-        "parameters": parameters,
-        "kind": model.combination_.kind,
-        "n_models": len(model.combination_.models),
-        "bounds": list(model.combination_.bounds),
-        "report": model.report_.to_dict(),
-    }
-    state = State(table.kind, values, {**table.arrays, "weights": model.combination_.weights})
-    for k, part in enumerate(model.combination_.models):
-        state = state.with_part(f"model{k}", state_of(part))
-    return state
-
-
-def restore_selected(cls: type[A], state: State, restore: Restore) -> A:
-    """The AutoSurrogate that a state describes; `restore` rebuilds the models inside it."""
-    model = cls(**known_parameters(cls, state.value("parameters")))
-    model._restore_table(state)
-    n_models, kind = int(state.value("n_models")), state.value("kind")
-    weights = state.array("weights", (n_models,)).astype(np.float64)
-    if kind not in ("single", "average", "pool") or n_models < 1 or not _are_shares(weights):
-        raise UnreadableFile(f"the models in the file must be joined with positive weights, got {kind!r} and {weights}")
-    parts = tuple(restore(state.nested(f"model{k}")) for k in range(n_models))
-    model.combination_ = Combination(kind, parts, weights, as_bounds(state.value("bounds")))
-    model.report_ = SelectionReport.from_dict(state.value("report"))
-    return model
-
-
-def _are_shares(weights: FloatArray) -> bool:
-    return bool(np.isfinite(weights).all() and (weights > 0).all() and abs(weights.sum() - 1) < 1e-6)
-
 
 N_BEST = 3  # candidates that are cross-validated
 ENOUGH_TO_DROP = 60  # rows after which a candidate may be given up: a handful of them can mislead
@@ -132,7 +41,7 @@ FAR_BEHIND = 1.08  # a candidate whose medians err this many times more than the
 SCREENED_BY, VALIDATED_BY, FITTED_BY = 0.45, 0.75, 0.97
 
 
-class AutoSurrogate(TabularRegressor, Composite):
+class AutoSurrogate(ScaledSurrogate):
     """The surrogate that chooses for you: quantile networks, GPs and boosted trees, joined by out-of-fold CRPS.
 
     Args:
@@ -247,12 +156,35 @@ class AutoSurrogate(TabularRegressor, Composite):
     def to_state(self) -> State:
         """What the fitted surrogate keeps in its file, its models among it."""
         check_is_fitted(self, "combination_")
-        return state_of_selected(self)
+        joined = self.combination_
+        shared = self._shared_state(
+            kind=joined.kind,
+            n_models=len(joined.models),
+            bounds=list(joined.bounds),
+            report=self.report_.to_dict(),
+        )
+        names = None if self.candidates is None else list(self.candidates)  # models of one's own are kept fitted
+        values = {**shared.values, "parameters": {**shared.values["parameters"], "candidates": names}}
+        state = State(shared.kind, values, {**shared.arrays, "weights": joined.weights})
+        for k, part in enumerate(joined.models):
+            state = state.with_part(f"model{k}", state_of(part))
+        return state
 
     @classmethod
-    def from_parts(cls, state: State, restore: Restore) -> Self:
+    def from_state(cls, state: State) -> Self:
         """The surrogate that a file describes."""
-        return restore_selected(cls, state, restore)
+        model = cls._from_shared(state)
+        n_models, kind = int(state.value("n_models")), state.value("kind")
+        weights = state.array("weights", (n_models,)).astype(np.float64)
+        are_shares = np.isfinite(weights).all() and (weights > 0).all() and abs(weights.sum() - 1) < 1e-6
+        if kind not in ("single", "average", "pool") or n_models < 1 or not are_shares:
+            raise UnreadableFile(
+                f"the models in the file must be joined with positive weights, got {kind!r} and {weights}"
+            )
+        parts = tuple(restore_model(state.nested(f"model{k}")) for k in range(n_models))
+        model.combination_ = Combination(kind, parts, weights, as_bounds(state.value("bounds")))
+        model.report_ = SelectionReport.from_dict(state.value("report"))
+        return model
 
     @property
     def knows_mean(self) -> bool:
@@ -385,3 +317,52 @@ def _weigh(trials: Trials, clock: Clock) -> tuple[list[str], Stack, IntArray]:
     Q = np.stack([trials.trials[name].q[rows] for name in names])
     stack = choose_stack(Q, trials.data.y[rows], trials.data.weight[rows], trials.fold[rows])
     return names, stack, rows
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Models and how they are joined.
+
+    Attributes:
+        kind: "single", "average" of quantiles, or "pool" of distributions.
+        models: The fitted models, K of them.
+        weights: Their weights, positive, summing to 1, shape (K,).
+        bounds: Bounds that no law leaves.
+    """
+
+    kind: Literal["single", "average", "pool"]
+    models: tuple[Predicts, ...]
+    weights: FloatArray
+    bounds: Bounds = (None, None)
+
+    def law(self, X: FloatArray) -> PredictiveDistribution:
+        """The law of a new run at each row of X, shape (n, d)."""
+        laws: list[PredictiveDistribution] = [model.predict_distribution(X) for model in self.models]
+        if len(laws) == 1 and self.bounds == (None, None):
+            return laws[0]
+        if self.kind == "average":
+            return self._table(sum(w * law.ppf(GRID) for w, law in zip(self.weights, laws, strict=True)))
+        pooled = laws[0] if len(laws) == 1 else Mixture(laws, self.weights)
+        return pooled if self.bounds == (None, None) else self._table(pooled.ppf(GRID))
+
+    def law_of_mean(self, X: FloatArray) -> PredictiveDistribution:
+        """What the models know of E[y | x], those that know it, with their weights."""
+        laws, weights = [], []
+        for model, weight in zip(self.models, self.weights, strict=True):
+            if gives_mean(model):
+                laws.append(model.predict_distribution(X, of="mean"))
+                weights.append(float(weight))
+        if not laws:
+            raise InvalidInput("of must be 'run', got 'mean'; no chosen model tells its own ignorance from noise")
+        joined = self._join_means(laws, np.array(weights) / sum(weights))
+        return joined if self.bounds == (None, None) else self._table(joined.ppf(GRID))
+
+    def _join_means(self, laws: Sequence[PredictiveDistribution], share: FloatArray) -> PredictiveDistribution:
+        if self.kind == "average":
+            mean = np.tensordot(share, [law.mean() for law in laws], axes=1)
+            sd = np.tensordot(share, [law.std() for law in laws], axes=1)
+            return Normal(loc=mean, scale=sd)
+        return laws[0] if len(laws) == 1 else Mixture(laws, share)
+
+    def _table(self, q: Any) -> QuantileFunction:
+        return QuantileFunction(GRID, np.asarray(q), support=self.bounds)

@@ -31,7 +31,7 @@ from genbayes.data.columns import MIN_ROWS
 from genbayes.data.dataset import Dataset
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.errors import GenBayesError, InvalidInput
-from genbayes.models.base import TabularRegressor
+from genbayes.models.base import ScaledSurrogate
 from genbayes.validation import describe_rows
 
 Label = str | int | float | bool
@@ -147,7 +147,7 @@ class Rows:
 
 def fewest_rows(model: Any) -> int:
     """Rows that a model needs to learn from: known for those of this library, at least two for any other."""
-    return MIN_ROWS if isinstance(model, TabularRegressor) else 2
+    return MIN_ROWS if isinstance(model, ScaledSurrogate) else 2
 
 
 def take_rows(
@@ -169,7 +169,7 @@ def take_rows(
     """
     X = _as_rows(X)
     try:
-        if learns and isinstance(model, TabularRegressor):
+        if learns and isinstance(model, ScaledSurrogate):
             matrix, y = check_fit_data(estimator, X, y, learn_categories(X, model.categorical))
             require_variation(y, len(y))
             n_distinct = len(Dataset.merged(matrix, y))
@@ -357,7 +357,7 @@ def unset_seeds(model: Any) -> list[str]:
 
 def require_unseen(model: Any, rows: Rows) -> None:
     """Refuse to calibrate a fitted model of this library on the very rows it was fitted to."""
-    if isinstance(model, TabularRegressor) and hasattr(model, "fingerprint_"):
+    if isinstance(model, ScaledSurrogate) and hasattr(model, "fingerprint_"):
         X = check_predict_data(model, rows.X, model.coders_)
         if Dataset.merged(X, rows.y).fingerprint() == model.fingerprint_:
             raise InvalidInput(

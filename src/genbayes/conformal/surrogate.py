@@ -7,9 +7,7 @@ section 7 of the paper points to. `scores` says how far out a response lies, `ra
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,88 +43,17 @@ from genbayes.conformal.rows import (
 )
 from genbayes.distribution import QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.base import Predictor, known_parameters, plain_parameters
-from genbayes.models.registry import save_model, state_of
-from genbayes.persistence import Composite, Restore, State
+from genbayes.models.base import Surrogate, known_parameters, plain_parameters
+from genbayes.models.registry import restore_model, state_of
+from genbayes.persistence import State
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice, check_count, check_level
-
-C = TypeVar("C", bound="ConformalSurrogate")
-
-
-def state_of_calibrated(calibrated: ConformalSurrogate) -> State:
-    """The state of a calibrated model and, inside it, of the models it wraps."""
-    values: dict[str, Any] = {
-        "parameters": plain_parameters(calibrated, leave_out=("model",)),
-        "level": calibrated.level_,
-        "wraps_default": calibrated.model is None,
-        "n_models": len(calibrated.models_),
-        "least_slopes": calibrated.least_slopes_,
-        "groups": list(calibrated.groups_.labels),
-        "n_rows": calibrated.n_rows_,
-        "n_features_in": getattr(calibrated, "n_features_in_", None),
-        "feature_names_in": [str(name) for name in getattr(calibrated, "feature_names_in_", [])],
-        "unseeded": unset_seeds(calibrated.model),
-    }
-    arrays = {"scores": calibrated.scores_, "folds": calibrated.folds_, "codes": calibrated.codes_}
-    state = State("ConformalSurrogate", values, arrays)
-    for k, model in enumerate(calibrated.models_):
-        state = state.with_part(f"model{k}", state_of(model))
-    return state
-
-
-def restore_calibrated(cls: type[C], state: State, restore: Restore) -> C:
-    """The calibrated model that a state describes; `restore` rebuilds the models inside it."""
-    calibrated = cls(**known_parameters(cls, state.value("parameters")))
-    calibrated.level_ = check_level(state.value("level"))
-    n_models = int(state.value("n_models"))
-    scores = state.array("scores", (None,)).astype(np.float64)
-    folds, codes = (state.array(name, (len(scores),)).astype(np.int64) for name in ("folds", "codes"))
-    calibrated.groups_ = Groups(tuple(state.value("groups")))
-    _require_range(folds, n_models, "folds")
-    _require_range(codes, len(calibrated.groups_), "codes")
-    slopes = [float(slope) for slope in state.value("least_slopes")]
-    if not np.isfinite(scores).all() or len(slopes) != n_models or min(slopes) <= 0:
-        raise UnreadableFile("the scores in the model file must be finite and their scales positive, got others")
-    for n in np.bincount(codes):
-        require_support(int(n), calibrated.level_)
-    calibrated.models_ = [restore(state.nested(f"model{k}")) for k in range(n_models)]
-    calibrated.least_slopes_ = slopes
-    calibrated.scores_, calibrated.folds_, calibrated.codes_ = scores, folds, codes
-    calibrated.n_rows_ = int(state.value("n_rows"))
-    _restore_columns(calibrated, state)
-    if not state.value("wraps_default"):
-        calibrated.model = _template(calibrated, state.value("unseeded"))
-    return calibrated
-
-
-def _template(calibrated: ConformalSurrogate, unseeded: list[str]) -> Any:
-    """What the user passed as `model`: the fitted model itself, or an unfitted copy without the seeds of its own."""
-    first = calibrated.models_[0]
-    if calibrated.method == "prefit":
-        return first
-    return clone(first).set_params(**dict.fromkeys(unseeded))
-
-
-def _restore_columns(calibrated: ConformalSurrogate, state: State) -> None:
-    n_features, names = state.value("n_features_in"), state.value("feature_names_in")
-    if n_features is not None:
-        calibrated.n_features_in_ = int(n_features)
-    if names:
-        calibrated.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
-
-
-def _require_range(numbers: np.ndarray[Any, np.dtype[np.int64]], n: int, name: str) -> None:
-    """Every number from 0 to n - 1 must occur, and no other."""
-    if not np.array_equal(np.unique(numbers), np.arange(n)):
-        raise UnreadableFile(f"the array {name!r} in the model file must number {n} parts, got other numbers")
-
 
 METHODS = ("split", "cross", "prefit")
 LEARNT_ONLY = -1  # fold of a row that calibrates nothing
 
 
-class ConformalSurrogate(RegressorMixin, BaseEstimator, Predictor, Composite):
+class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
     """A model whose distributions are recalibrated on rows it has not seen, with a guarantee for any sample size.
 
     If calibration rows and a new run are exchangeable and n rows calibrate, then with "split" and "prefit"
@@ -305,19 +232,56 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Predictor, Composite):
             "guaranteed coverage": f"{min(promised):.3g}",
         }
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted model to one file without pickle; an existing file is replaced only by a whole new one."""
-        return save_model(self, path)
-
     def to_state(self) -> State:
         """What the calibrated model keeps in its file, its models among it."""
         check_is_fitted(self, "scores_")
-        return state_of_calibrated(self)
+        values: dict[str, Any] = {
+            "parameters": plain_parameters(self, leave_out=("model",)),
+            "level": self.level_,
+            "wraps_default": self.model is None,
+            "n_models": len(self.models_),
+            "least_slopes": self.least_slopes_,
+            "groups": list(self.groups_.labels),
+            "n_rows": self.n_rows_,
+            "n_features_in": getattr(self, "n_features_in_", None),
+            "feature_names_in": [str(name) for name in getattr(self, "feature_names_in_", [])],
+            "unseeded": unset_seeds(self.model),
+        }
+        arrays = {"scores": self.scores_, "folds": self.folds_, "codes": self.codes_}
+        state = State("ConformalSurrogate", values, arrays)
+        for k, model in enumerate(self.models_):
+            state = state.with_part(f"model{k}", state_of(model))
+        return state
 
     @classmethod
-    def from_parts(cls, state: State, restore: Restore) -> Self:
-        """The calibrated model that a file describes."""
-        return restore_calibrated(cls, state, restore)
+    def from_state(cls, state: State) -> Self:
+        """The calibrated model that a file describes; every part is checked against the others."""
+        calibrated = cls(**known_parameters(cls, state.value("parameters")))
+        level, n_models = check_level(state.value("level")), int(state.value("n_models"))
+        scores = state.array("scores", (None,)).astype(np.float64)
+        folds, codes = (state.array(name, (len(scores),)).astype(np.int64) for name in ("folds", "codes"))
+        groups = Groups(tuple(state.value("groups")))
+        _require_range(folds, n_models, "folds")
+        _require_range(codes, len(groups), "codes")
+        slopes = [float(slope) for slope in state.value("least_slopes")]
+        if not np.isfinite(scores).all() or len(slopes) != n_models or min(slopes) <= 0:
+            raise UnreadableFile("the scores in the model file must be finite and their scales positive, got others")
+        for n in np.bincount(codes):
+            require_support(int(n), level)
+        calibrated.models_ = [restore_model(state.nested(f"model{k}")) for k in range(n_models)]
+        calibrated.level_, calibrated.least_slopes_, calibrated.groups_ = level, slopes, groups
+        calibrated.scores_, calibrated.folds_, calibrated.codes_ = scores, folds, codes
+        calibrated.n_rows_ = int(state.value("n_rows"))
+        n_features, names = state.value("n_features_in"), state.value("feature_names_in")
+        if n_features is not None:
+            calibrated.n_features_in_ = int(n_features)
+        if names:
+            calibrated.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+        if not state.value("wraps_default"):
+            calibrated.model = calibrated.models_[0]
+            if calibrated.method != "prefit":  # what was passed: unfitted, without the seeds that `fit` had set
+                calibrated.model = clone(calibrated.model).set_params(**dict.fromkeys(state.value("unseeded")))
+        return calibrated
 
     def _check_settings(self, model: Any, sample_weight: Any) -> None:
         check_choice(self.method, "method", METHODS)
@@ -353,3 +317,9 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Predictor, Composite):
             return cross_bound(n, len(self.models_), self.level_)
         lower, upper = interval_ranks(n, self.level_)
         return (upper - lower) / (n + 1)
+
+
+def _require_range(numbers: IntArray, n: int, name: str) -> None:
+    """Every number from 0 to n - 1 must occur, and no other."""
+    if not np.array_equal(np.unique(numbers), np.arange(n)):
+        raise UnreadableFile(f"the array {name!r} in the model file must number {n} parts, got other numbers")

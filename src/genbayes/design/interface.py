@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
 from genbayes.distribution import PredictiveDistribution
-from genbayes.models.base import Predictor
+from genbayes.models.base import Surrogate
 from genbayes.models.protocols import Of
 
 
-class DesignModel(Predictor):
+class DesignModel(Surrogate):
     """A model that runs are chosen by.
 
     The contract of every method stands here, once: implementations say only how they go about it.

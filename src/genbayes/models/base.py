@@ -1,8 +1,7 @@
-"""TabularRegressor: a scikit-learn regressor that takes runs through one door and returns one law per row.
+"""Surrogate: what every model offers. ScaledSurrogate: a scikit-learn regressor that learns from scaled runs.
 
-Surrogates and baselines inherit from it. It checks and merges the runs, codes categories, learns the scales, knows
-where the training inputs lie, and keeps all that in the model's file. What is learnt from the scaled runs, and the
-law at a scaled input, is left to each model.
+A new model inherits from `ScaledSurrogate` and writes what it learns, the distribution at a scaled input, and what it
+keeps in a file; the door for X and y, scales, weights, coverage, seeds, `summary` and `save` come from here.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeVar, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,110 +33,46 @@ from genbayes.data.dataset import Dataset
 from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, check_within
 from genbayes.distribution import Normal, PredictiveDistribution
 from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.models.protocols import Of
 from genbayes.models.registry import save_model
-from genbayes.persistence import Savable, State
+from genbayes.persistence import State
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice
 
 
-class Predictor(ABC):
-    """A fitted model that answers any question about the response at new inputs with one law per row."""
+class Surrogate(ABC):
+    """A fitted model that answers any question about the response at new inputs with one distribution a row."""
 
     @abstractmethod
-    def predict_distribution(self, X: Any) -> PredictiveDistribution:
-        """The law of a new run at each row of X, shape (n, d)."""
+    def predict_distribution(self, X: ArrayLike) -> PredictiveDistribution:
+        """The distribution of a new run at each row of X, shape (n, d)."""
 
     @overload
-    def predict(self, X: Any, return_std: Literal[False] = False) -> FloatArray: ...
+    def predict(self, X: ArrayLike, return_std: Literal[False] = False) -> FloatArray: ...
 
     @overload
-    def predict(self, X: Any, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
+    def predict(self, X: ArrayLike, return_std: Literal[True]) -> tuple[FloatArray, FloatArray]: ...
 
-    def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
+    def predict(self, X: ArrayLike, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Predictive mean, shape (n,); with `return_std` also the standard deviation."""
-        law = self.predict_distribution(X)
-        return (law.mean(), law.std()) if return_std else law.mean()
+        predicted = self.predict_distribution(X)
+        return (predicted.mean(), predicted.std()) if return_std else predicted.mean()
 
-    def predict_quantiles(self, X: Any, tau: ArrayLike) -> FloatArray:
+    def predict_quantiles(self, X: ArrayLike, tau: ArrayLike) -> FloatArray:
         """Quantiles at levels tau: a scalar gives (n,), m levels give (n, m)."""
         return self.predict_distribution(X).ppf(tau)
 
-    def predict_interval(self, X: Any, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
+    def predict_interval(self, X: ArrayLike, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper end of the central interval, each (n,)."""
         return self.predict_distribution(X).interval(level)
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: RandomState = None) -> FloatArray:
+    def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> FloatArray:
         """Draws of a new run at each row, shape (n, n_samples)."""
         return self.predict_distribution(X).sample(n_samples, random_state=random_state)
 
-
-PAIRS = ("y_bounds",)  # arguments that are tuples; JSON turns them into lists
-
-E = TypeVar("E", bound=BaseEstimator)
-
-
-def plain_parameters(model: BaseEstimator, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Constructor arguments that JSON can hold; parts kept elsewhere are left out, a generator cannot be kept."""
-    plain = {name: value for name, value in model.get_params(deep=False).items() if name not in leave_out}
-    for name, value in plain.items():
-        if isinstance(value, (np.generic, np.ndarray)):
-            plain[name] = value.tolist()
-        elif isinstance(value, tuple):
-            plain[name] = list(value)
-    if not isinstance(plain.get("random_state"), (int, type(None))):
-        plain["random_state"] = None
-    return plain
-
-
-def known_parameters(cls: type[E], parameters: dict[str, Any]) -> dict[str, Any]:
-    """The constructor arguments a file names, if this version knows all of them."""
-    unknown = sorted(set(parameters) - set(cls._get_param_names()))
-    if unknown:
-        raise UnreadableFile(f"the model file must hold known settings, got {unknown}; load it with a newer genbayes")
-    return {name: tuple(value) if name in PAIRS and value is not None else value for name, value in parameters.items()}
-
-
-def state_of_table(model: TabularRegressor) -> State:
-    """The shared part of a fitted model's state."""
-    values: dict[str, Any] = {
-        "parameters": plain_parameters(model, leave_out=("features",)),
-        "n_features_in": model.n_features_in_,
-        "feature_names_in": [str(name) for name in getattr(model, "feature_names_in_", [])],
-        "categories": [[c.column, c.name, list(c.levels)] for c in model.coders_],
-        "numeric": list(model.input_scaler_.numeric),
-        "categorical": [list(pair) for pair in model.input_scaler_.categorical],
-        "response_scaler": asdict(model.response_scaler_),
-        "radius": model.coverage_.radius,
-        "n_rows": model.n_rows_,
-        "data_sha256": model.fingerprint_,
-    }
-    arrays: dict[str, np.ndarray[Any, Any]] = {
-        "center": model.input_scaler_.center,
-        "scale": model.input_scaler_.scale,
-        "coverage": np.asarray(model.coverage_.inputs, dtype=np.float32),
-    }
-    return State(type(model).__name__, values, arrays)
-
-
-def restore_table(model: TabularRegressor, state: State) -> None:
-    """Give a new model the shared part of a state; every piece is checked against the others."""
-    model.n_features_in_ = int(state.value("n_features_in"))
-    names = state.value("feature_names_in")
-    if names:
-        model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
-    model.coders_ = tuple(
-        CategoryCoder(int(j), str(name), tuple(levels)) for j, name, levels in state.value("categories")
-    )
-    numeric = tuple(int(j) for j in state.value("numeric"))
-    coded = tuple((int(j), int(size)) for j, size in state.value("categorical"))
-    center, scale = (state.array(name, (len(numeric),)) for name in ("center", "scale"))
-    model.input_scaler_ = InputScaler(center, scale, numeric, coded)
-    response = dict(state.value("response_scaler"))
-    response["bounds"] = tuple(response["bounds"])
-    model.response_scaler_ = ResponseScaler(**response)
-    inputs = state.array("coverage", (None, model.input_scaler_.n_outputs)).astype(np.float64)
-    model.coverage_ = InputCoverage(inputs, float(state.value("radius")))
-    model.n_rows_, model.fingerprint_ = int(state.value("n_rows")), str(state.value("data_sha256"))
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the fitted model to one file without pickle; an existing file is replaced only by a whole new one."""
+        return save_model(self, path)
 
 
 @dataclass(frozen=True)
@@ -160,14 +95,18 @@ class ScaledRuns:
         return len(self.y)
 
 
-class TabularRegressor(RegressorMixin, BaseEstimator, Predictor, Savable):
-    """A model of y given a row of a table.
+class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
+    """A model of y given a row of a table, which sees standardised columns and responses and answers in units of y.
+
+    A model writes `_learn`, `_distribution`, `_keep` and `_restore`, and where it likes `_check_settings` and `_facts`;
+    one that goes about it otherwise writes the public methods and uses `_take_runs`, `_learn_scales` and `_scaled`.
 
     Attributes:
         coders_: Coders of the categorical columns.
         input_scaler_, response_scaler_: The scales of inputs (features) and responses.
         coverage_: Where the training inputs lie.
         n_rows_, fingerprint_: Number and SHA-256 of the distinct runs.
+        seconds_: Time the fit took.
     """
 
     categorical: Sequence[str | int] | None
@@ -179,16 +118,108 @@ class TabularRegressor(RegressorMixin, BaseEstimator, Predictor, Savable):
     n_rows_: int
     fingerprint_: str
     n_features_in_: int
+    seconds_: float
 
-    def extrapolates(self, X: Any) -> BoolArray:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the distribution of y given x from runs.
+
+        Args:
+            X: Inputs, shape (n, d): an array, or a pandas or polars frame whose column names are remembered.
+            y: Responses, shape (n,).
+            sample_weight: Weights, shape (n,); a weight of 2 equals giving the row twice.
+
+        Returns:
+            The fitted model.
+        """
+        self._check_settings()
+        rng_cover, rng = as_generator(self.random_state).spawn(2)
+        started = time.perf_counter()
+        data = self._take_runs(X, y, sample_weight)
+        self._learn(self._learn_scales(data, rng_cover), rng)
+        self.seconds_ = time.perf_counter() - started
+        return self
+
+    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
+        """The predictive distribution at new inputs.
+
+        Args:
+            X: Inputs, shape (n, d), with the columns of `fit`.
+            of: "run" for a new run at x; "mean" for what the model knows of E[y | x], epistemic only.
+
+        Returns:
+            One distribution a row.
+        """
+        if check_choice(of, "of", ["run", "mean"]) == "mean" and not self.knows_mean:
+            raise InvalidInput(
+                f"of must be 'run' for {type(self).__name__}, got 'mean'; it does not tell its own ignorance from noise"
+            )
+        return self._distribution(self._scaled(X), of)
+
+    @property
+    def knows_mean(self) -> bool:
+        """Whether it can tell what it knows of E[y | x] from the noise of a run, so that of="mean" is answered."""
+        return True
+
+    def extrapolates(self, X: ArrayLike) -> BoolArray:
         """Whether each row of X lies far from every training input, (n, d) -> (n,)."""
-        return self.coverage_.is_far(self._scaled(X))
+        Z = self._scaled(X)
+        return self.coverage_.is_far(Z)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the fitted model to one file without pickle; an existing file is replaced only by a whole new one."""
-        return save_model(self, path)
+    def summary(self) -> dict[str, str]:
+        """What was fitted and how, in words, for reports."""
+        check_is_fitted(self, "seconds_")
+        return {
+            "model": type(self).__name__,
+            "distinct runs": str(self.n_rows_),
+            "inputs": str(self.n_features_in_),
+            **self._facts(),
+            "training time": f"{self.seconds_:.1f} s",
+        }
 
-    def _take_runs(self, X: Any, y: Any, sample_weight: Any, bounds: Bounds = (None, None)) -> Dataset:
+    def to_state(self) -> State:
+        """What the fitted model keeps in its file."""
+        check_is_fitted(self, "seconds_")
+        return self._shared_state(seconds=self.seconds_).with_part("learnt", self._keep())
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """The model that a file describes."""
+        model = cls._from_shared(state)
+        model.seconds_ = float(state.value("seconds"))
+        model._restore(state.nested("learnt"))
+        return model
+
+    def _check_settings(self) -> object:
+        """Refuse constructor arguments that make no sense."""
+
+    def _learn(self, runs: ScaledRuns, rng: np.random.Generator) -> None:
+        """Learn from scaled runs; what is learnt ends in an underscore."""
+        raise NotImplementedError
+
+    def _distribution(self, Z: FloatArray, of: Of) -> PredictiveDistribution:
+        """One distribution for each row of scaled inputs, shape (n, p), in the units of y."""
+        raise NotImplementedError
+
+    def _keep(self) -> State:
+        """What was learnt, as arrays and plain values."""
+        raise NotImplementedError
+
+    def _restore(self, state: State) -> None:
+        """Read back what `_keep` wrote."""
+        raise NotImplementedError
+
+    def _facts(self) -> dict[str, str]:
+        """Lines of `summary` that belong to this model alone."""
+        return {}
+
+    def _normal(self, mean: FloatArray, variance: FloatArray) -> Normal:
+        """Normal distributions in the units of y from mean and variance on the scaled response, each (n,)."""
+        scaler = self.response_scaler_
+        return Normal(loc=scaler.inverse(mean), scale=scaler.scale * np.sqrt(variance))
+
+    def _take_runs(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, bounds: Bounds = (None, None)
+    ) -> Dataset:
         """The user's runs, checked, categories coded, equal rows merged."""
         X = as_table(X)
         self.coders_ = learn_categories(X, self.categorical)
@@ -215,127 +246,77 @@ class TabularRegressor(RegressorMixin, BaseEstimator, Predictor, Savable):
         """Features of checked inputs, (n, d) -> (n, p); x itself unless a model has feature maps."""
         return X
 
-    def _scaled(self, X: Any) -> FloatArray:
+    def _scaled(self, X: ArrayLike) -> FloatArray:
         """The user's new inputs on the model's scale, (n, d) -> (n, p)."""
-        X = self._checked(X)
+        X = self._checked(X)  # which looks whether it is fitted
         return self.input_scaler_.transform(self._features(X))
 
-    def _checked(self, X: Any) -> FloatArray:
+    def _checked(self, X: ArrayLike) -> FloatArray:
         """The user's new inputs as a matrix of numbers, categories coded, (n, d)."""
         check_is_fitted(self, "input_scaler_")
         return check_predict_data(self, X, self.coders_)
 
-    def _table_state(self) -> State:
-        """The file's part that all models share: constructor arguments, columns, scales, coverage, fingerprint."""
-        return state_of_table(self)
-
-    def _restore_table(self, state: State) -> None:
-        """Read back what `_table_state` wrote."""
-        restore_table(self, state)
-
-
-Of = Literal["run", "mean"]
-
-
-class Baseline(TabularRegressor):
-    """A competitor behind the interface of our surrogates.
-
-    Attributes:
-        seconds_: Time the fit took.
-    """
-
-    knows_mean: ClassVar[bool] = True  # whether it can tell what it knows of E[y | x] from the noise of a run
-    seconds_: float
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the distribution of y given x from runs.
-
-        Args:
-            X: Inputs, shape (n, d): an array, or a pandas or polars frame whose column names are remembered.
-            y: Responses, shape (n,).
-            sample_weight: Weights, shape (n,); a weight of 2 equals giving the row twice.
-
-        Returns:
-            The fitted model.
-        """
-        self._check_settings()
-        rng_cover, rng = as_generator(self.random_state).spawn(2)
-        started = time.perf_counter()
-        data = self._take_runs(X, y, sample_weight)
-        runs = self._learn_scales(data, rng_cover)
-        self._learn(runs, rng)
-        self.seconds_ = time.perf_counter() - started
-        return self
-
-    def predict_distribution(self, X: Any, of: Of = "run") -> PredictiveDistribution:
-        """The predictive distribution at new inputs.
-
-        Args:
-            X: Inputs, shape (n, d), with the columns of `fit`.
-            of: "run" for a new run at x; "mean" for what the model knows of E[y | x], epistemic only.
-
-        Returns:
-            One law per row.
-        """
-        check_choice(of, "of", ["run", "mean"])
-        if of == "mean" and not self.knows_mean:
-            raise InvalidInput(
-                f"of must be 'run' for {type(self).__name__}, got 'mean'; it does not tell its own ignorance from noise"
-            )
-        return self._law(self._scaled(X), of)
-
-    def summary(self) -> dict[str, str]:
-        """What was fitted and how, in words, for reports."""
-        check_is_fitted(self, "seconds_")
-        return {
-            "model": type(self).__name__,
-            "distinct runs": str(self.n_rows_),
-            "inputs": str(self.n_features_in_),
-            **self._facts(),
-            "training time": f"{self.seconds_:.1f} s",
+    def _shared_state(self, **values: Any) -> State:
+        """The part of a file that all models share: arguments, columns, scales, coverage, fingerprint; and `values`."""
+        shared = {
+            "parameters": plain_parameters(self, leave_out=("features",)),
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": [str(name) for name in getattr(self, "feature_names_in_", [])],
+            "categories": [[c.column, c.name, list(c.levels)] for c in self.coders_],
+            "numeric": list(self.input_scaler_.numeric),
+            "categorical": [list(pair) for pair in self.input_scaler_.categorical],
+            "response_scaler": asdict(self.response_scaler_),
+            "radius": self.coverage_.radius,
+            "n_rows": self.n_rows_,
+            "data_sha256": self.fingerprint_,
         }
-
-    def to_state(self) -> State:
-        """What the fitted model keeps in its file."""
-        check_is_fitted(self, "seconds_")
-        table = self._table_state()
-        table = State(table.kind, {**table.values, "seconds": self.seconds_}, table.arrays)
-        return table.with_part("learnt", self._keep())
+        arrays: dict[str, np.ndarray[Any, np.dtype[Any]]] = {
+            "center": self.input_scaler_.center,
+            "scale": self.input_scaler_.scale,
+            "coverage": np.asarray(self.coverage_.inputs, dtype=np.float32),
+        }
+        return State(type(self).__name__, {**shared, **values}, arrays)
 
     @classmethod
-    def from_state(cls, state: State) -> Self:
-        """The model that a file describes."""
+    def _from_shared(cls, state: State) -> Self:
+        """A model with what `_shared_state` wrote; every piece is checked against the others."""
         model = cls(**known_parameters(cls, state.value("parameters")))
-        model._restore_table(state)
-        model.seconds_ = float(state.value("seconds"))
-        model._restore(state.nested("learnt"))
+        model.n_features_in_ = int(state.value("n_features_in"))
+        names = state.value("feature_names_in")
+        if names:
+            model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+        model.coders_ = tuple(
+            CategoryCoder(int(j), str(name), tuple(levels)) for j, name, levels in state.value("categories")
+        )
+        numeric = tuple(int(j) for j in state.value("numeric"))
+        coded = tuple((int(j), int(size)) for j, size in state.value("categorical"))
+        center, scale = (state.array(name, (len(numeric),)) for name in ("center", "scale"))
+        model.input_scaler_ = InputScaler(center, scale, numeric, coded)
+        response = dict(state.value("response_scaler"))
+        model.response_scaler_ = ResponseScaler(**{**response, "bounds": tuple(response["bounds"])})
+        inputs = state.array("coverage", (None, model.input_scaler_.n_outputs)).astype(np.float64)
+        model.coverage_ = InputCoverage(inputs, float(state.value("radius")))
+        model.n_rows_, model.fingerprint_ = int(state.value("n_rows")), str(state.value("data_sha256"))
         return model
 
-    @abstractmethod
-    def _check_settings(self) -> None:
-        """Refuse constructor arguments that make no sense."""
 
-    @abstractmethod
-    def _learn(self, runs: ScaledRuns, rng: np.random.Generator) -> None:
-        """Learn from scaled runs; what is learnt ends in an underscore."""
+def plain_parameters(model: BaseEstimator, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Constructor arguments that JSON can hold; parts kept elsewhere are left out, a generator cannot be kept."""
+    plain = {name: value for name, value in model.get_params(deep=False).items() if name not in leave_out}
+    for name, value in plain.items():
+        if isinstance(value, (np.generic, np.ndarray)):
+            plain[name] = value.tolist()
+        elif isinstance(value, tuple):
+            plain[name] = list(value)
+    if not isinstance(plain.get("random_state"), (int, type(None))):
+        plain["random_state"] = None
+    return plain
 
-    @abstractmethod
-    def _law(self, Z: FloatArray, of: Of) -> PredictiveDistribution:
-        """One law per row of scaled inputs, shape (n, p), in the units of y."""
 
-    @abstractmethod
-    def _keep(self) -> State:
-        """What was learnt, as arrays and plain values."""
-
-    @abstractmethod
-    def _restore(self, state: State) -> None:
-        """Read back what `_keep` wrote."""
-
-    def _facts(self) -> dict[str, str]:
-        """Lines of `summary` that belong to this model alone."""
-        return {}
-
-    def _normal(self, mean: FloatArray, variance: FloatArray) -> Normal:
-        """Gaussian laws from mean and variance on the scaled response, each (n,), in the units of y."""
-        scaler = self.response_scaler_
-        return Normal(loc=scaler.inverse(mean), scale=scaler.scale * np.sqrt(variance))
+def known_parameters(cls: type[BaseEstimator], parameters: dict[str, Any]) -> dict[str, Any]:
+    """The constructor arguments a file names, if this version knows all of them; JSON turns pairs into lists."""
+    unknown = sorted(set(parameters) - set(cls._get_param_names()))
+    if unknown:
+        raise UnreadableFile(f"the model file must hold known settings, got {unknown}; load it with a newer genbayes")
+    bounds = parameters.get("y_bounds")
+    return parameters if bounds is None else {**parameters, "y_bounds": tuple(bounds)}

@@ -19,10 +19,10 @@ from genbayes.data.columns import MIN_ROWS
 from genbayes.data.dataset import Dataset
 from genbayes.distribution import Normal, QuantileFunction
 from genbayes.distribution.quantile import GRID
-from genbayes.models.base import ScaledRuns, TabularRegressor, known_parameters
+from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp import FittedGP, Replicates, fit_gp, leave_out
 from genbayes.models.network import QuantileSurrogate
-from genbayes.persistence import Composite, Restore, State
+from genbayes.persistence import State
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice, check_count
@@ -30,7 +30,7 @@ from genbayes.validation import check_choice, check_count
 FARTHEST = 8.0  # standard deviations: a residual beyond is an outlier of the GP, and its size tells nothing more
 
 
-class GPInformedSurrogate(TabularRegressor, Composite):
+class GPInformedSurrogate(ScaledSurrogate):
     """Quantiles m(x) + s(x) G(tau, z): a GP's mean and standard deviation, a network for the residual's law.
 
     The network sees z = [x, m(x), log s(x)], so that noise may grow with the response itself.
@@ -57,7 +57,6 @@ class GPInformedSurrogate(TabularRegressor, Composite):
         (3, 3)
     """
 
-    knows_mean = True  # the GP does
     gp_: FittedGP
     residuals_: QuantileSurrogate
 
@@ -155,14 +154,13 @@ class GPInformedSurrogate(TabularRegressor, Composite):
     def to_state(self) -> State:
         """What the fitted surrogate keeps in its file."""
         check_is_fitted(self, "residuals_")
-        state = self._table_state().with_part("gp", State("FittedGP", {}, self.gp_.arrays()))
+        state = self._shared_state().with_part("gp", State("FittedGP", {}, self.gp_.arrays()))
         return state.with_part("residuals", self.residuals_.to_state())
 
     @classmethod
-    def from_parts(cls, state: State, restore: Restore) -> Self:
+    def from_state(cls, state: State) -> Self:
         """The surrogate that a file describes."""
-        model = cls(**known_parameters(cls, state.value("parameters")))
-        model._restore_table(state)
+        model = cls._from_shared(state)
         part = state.nested("gp")
         model.gp_ = FittedGP.from_arrays({name: part.array(name) for name in part.arrays})
         model.residuals_ = QuantileSurrogate.from_state(state.nested("residuals"))

@@ -17,8 +17,9 @@ import numpy as np
 from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.distribution import Mixture, Normal
 from genbayes.errors import UnreadableFile
-from genbayes.models.base import Baseline, Of, ScaledRuns
+from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp import FittedGP, Replicates, fit_gp, leave_out, match_rows
+from genbayes.models.protocols import Of
 from genbayes.models.regimes.classifier import FEWEST_INPUTS, RegimeClassifier, fit_classifier
 from genbayes.models.regimes.mixture import GaussianMixture, evidence_of, find_regimes
 from genbayes.models.regimes.stacking import responsibilities
@@ -156,7 +157,7 @@ def _left_out_crps(gp: FittedJumpGP, runs: ScaledRuns) -> float:
     return float(np.average(score, weights=runs.weight))
 
 
-class ModularJumpGP(Baseline):
+class ModularJumpGP(ScaledSurrogate):
     """Gaussian process that may jump: the regime that a run lies in is one more input.
 
     A mixture on y tells the regimes, a classifier learns them from x, and one GP of [x, regime] gives the level in
@@ -206,7 +207,7 @@ class ModularJumpGP(Baseline):
         with show_progress("fitting ModularJumpGP", bool(self.verbose)) as report:
             self.gp_ = fit_jump_gp(runs, rng, n_starts=self.n_starts, report=report)
 
-    def _law(self, Z: FloatArray, of: Of) -> Normal | Mixture:
+    def _distribution(self, Z: FloatArray, of: Of) -> Normal | Mixture:
         return self._in_units(*self.gp_.predict(Z), of)
 
     def _in_units(
@@ -249,7 +250,7 @@ class _Experts:
     accuracy: float
 
 
-class RegimeGP(Baseline):
+class RegimeGP(ScaledSurrogate):
     """Gaussian processes for responses that jump: one per regime, mixed by the probability of each regime.
 
     Regimes are the peaks of the response's marginal law (`genbayes.models.regimes.mixture`); the classifier is that of
@@ -334,7 +335,7 @@ class RegimeGP(Baseline):
         groups = Replicates.collect(runs.Z, runs.y, runs.weight)
         return fit_gp(groups, rng, n_starts=self.n_starts, report=report)
 
-    def _law(self, Z: FloatArray, of: Of) -> Normal | Mixture:
+    def _distribution(self, Z: FloatArray, of: Of) -> Normal | Mixture:
         parts = [gp.predict(Z) for gp in self.experts_.gps]
         mean = np.column_stack([part[0] for part in parts])
         variance = np.column_stack([part[1] if of == "mean" else part[1] + part[2] for part in parts])

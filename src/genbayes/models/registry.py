@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
-from genbayes.persistence import Composite, Savable, State, read_state, write_state
+from genbayes.persistence import Savable, State, read_state, write_state
 from genbayes.validation import suggest
 
 if TYPE_CHECKING:
@@ -412,18 +412,16 @@ def load(path: str | os.PathLike[str]) -> Any:
         ...
         genbayes.errors.UnreadableFile: path must name an existing model file, got 'no-such-file.gb'
     """
-    return _restore(read_state(path))
+    return restore_model(read_state(path))
 
 
-def _restore(state: State) -> Any:
+def restore_model(state: State) -> Any:
     """The model that a state describes; models inside it come through the same registry."""
     entry = next((entry for entry in registered_models().values() if entry.disk_name == state.kind), None)
     if entry is None:
         raise UnreadableFile(_unknown(state))
     model_class = entry.load_class()
     try:
-        if issubclass(model_class, Composite):
-            return model_class.from_parts(state, _restore)
         return model_class.from_state(state)
     except UnreadableFile:
         raise
@@ -442,7 +440,7 @@ def restore_part(state: State, base: type, what: str) -> Any:
     return cls.from_state(state)
 
 
-def state_of_part(part: Savable | Any, what: str) -> State:
+def state_of_part(part: Savable, what: str) -> State:
     """The state of a part, under its disk name; refused now rather than at `load` if it has none."""
     cls = type(part)
     name = next((name for name, home in _parts.items() if _is_class(home, cls)), None)
@@ -451,7 +449,7 @@ def state_of_part(part: Savable | Any, what: str) -> State:
             f"a {what} must be registered to be saved, got {cls.__name__}; "
             f"call genbayes.models.registry.register_part({cls.__name__})"
         )
-    state: State = part.to_state()
+    state = part.to_state()
     return State(name, state.values, state.arrays)
 
 

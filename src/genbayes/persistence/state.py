@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -80,3 +80,15 @@ class State:
         values = {**self.values, prefix: {"kind": part.kind, "values": dict(part.values)}}
         arrays = {**self.arrays, **{f"{prefix}.{name}": array for name, array in part.arrays.items()}}
         return State(self.kind, values, arrays)
+
+
+@runtime_checkable
+class Savable(Protocol):
+    """A fitted object that can be rebuilt from its state."""
+
+    def to_state(self) -> State:
+        """Everything needed to predict again, as arrays and plain values."""
+
+    @classmethod
+    def from_state(cls, state: State, /) -> Self:
+        """The object that `to_state` described."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -22,7 +22,8 @@ from scipy.sparse import csr_array
 from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.distribution import QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.base import Baseline, Of, ScaledRuns
+from genbayes.models.base import ScaledRuns, ScaledSurrogate
+from genbayes.models.protocols import Of
 from genbayes.models.trees.arrays import TreeArrays, trees_from_sklearn
 from genbayes.models.trees.boosted import load_engine
 from genbayes.persistence import State
@@ -159,7 +160,7 @@ MOST_ENTRIES = 10_000_000  # rows times trees: the size of the forest grows with
 DRAWN_BY_WEIGHT = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 9)
 
 
-class QuantileForest(Baseline):
+class QuantileForest(ScaledSurrogate):
     """Quantile regression forest (Meinshausen 2006): the law of y at x is that of the training runs in its leaves.
 
     Least rows of a leaf and the share of inputs tried at a split minimise the pinball loss of out-of-bag predictions.
@@ -191,7 +192,7 @@ class QuantileForest(Baseline):
         True
     """
 
-    knows_mean: ClassVar[bool] = False
+    knows_mean = False
     trees_: TreeArrays
     leaves_: LeafRuns
     n_leaf_rows_: int
@@ -262,7 +263,7 @@ class QuantileForest(Baseline):
         weight = np.ones(len(runs)) if DRAWN_BY_WEIGHT else runs.weight
         return trees, LeafRuns.sort(runs.y, weight, trees.apply(runs.Z.astype(np.float32)), drawn, len(trees.left))
 
-    def _law(self, Z: FloatArray, of: Of) -> QuantileFunction:
+    def _distribution(self, Z: FloatArray, of: Of) -> QuantileFunction:
         q = self.leaves_.quantiles(self.trees_.apply(Z.astype(np.float32)), LEVELS)
         return QuantileFunction(LEVELS, self.response_scaler_.inverse(q))
 

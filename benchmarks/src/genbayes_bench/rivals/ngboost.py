@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
@@ -21,7 +21,8 @@ from genbayes.arrays import FloatArray, IntArray
 from genbayes.distribution import Normal
 from genbayes.errors import UnreadableFile
 from genbayes.metrics import crps_normal
-from genbayes.models.base import Baseline, Of, ScaledRuns
+from genbayes.models.base import ScaledRuns, ScaledSurrogate
+from genbayes.models.protocols import Of
 from genbayes.models.trees.arrays import TreeArrays, trees_from_sklearn
 from genbayes.models.trees.boosted import PATIENCE, best_length, held_out_folds, load_engine
 from genbayes.persistence import State
@@ -84,7 +85,7 @@ SMALLEST_LEAF = 5  # rows
 N_PARAMETERS = 2  # mean, log standard deviation
 
 
-class NaturalGradientBoosting(Baseline):
+class NaturalGradientBoosting(ScaledSurrogate):
     """Natural gradient boosting (Duan et al. 2020): a normal law with boosted mean and standard deviation.
 
     The number of rounds and the depth of the trees minimise the CRPS on rows held out in three folds, and one factor
@@ -116,7 +117,7 @@ class NaturalGradientBoosting(Baseline):
         True
     """
 
-    knows_mean: ClassVar[bool] = False
+    knows_mean = False
     trees_: TreeArrays
     start_: FloatArray
     depth_: int
@@ -192,7 +193,7 @@ class NaturalGradientBoosting(Baseline):
             trees += [tree._replace(value=-self.learning_rate * rho * tree.value) for rho, tree in pairs]
         self.trees_ = TreeArrays.join(trees)
 
-    def _law(self, Z: FloatArray, of: Of) -> Normal:
+    def _distribution(self, Z: FloatArray, of: Of) -> Normal:
         first = np.array([0, len(self.trees_) // N_PARAMETERS])
         mean, log_sd = (self.start_ + self.trees_.sums(Z.astype(np.float32), first)).T
         return self._normal(mean, (self.spread_ * np.maximum(np.exp(log_sd), SMALLEST_SD)) ** 2)

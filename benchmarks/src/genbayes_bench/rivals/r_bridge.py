@@ -27,8 +27,8 @@ from genbayes.arrays import FloatArray
 from genbayes.data.columns import MIN_ROWS, require_variation
 from genbayes.distribution import Normal
 from genbayes.errors import GenBayesError, InvalidInput
-from genbayes.models.base import Of
 from genbayes.models.gp.deep import KERNELS, Kernel
+from genbayes.models.protocols import Of
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_array, check_choice, check_count, check_nonnegative, check_targets
 

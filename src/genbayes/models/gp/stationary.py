@@ -17,12 +17,13 @@ import numpy as np
 from genbayes.arrays import FloatArray
 from genbayes.distribution import Normal
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.base import Baseline, Of, ScaledRuns
+from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp.estimation import estimate_parameters
 from genbayes.models.gp.exact import Kriging
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.large import FullScale
 from genbayes.models.gp.likelihood import GPParameters, Replicates
+from genbayes.models.protocols import Of
 from genbayes.persistence import State
 from genbayes.progress import Report, show_progress
 from genbayes.seeding import RandomState
@@ -43,7 +44,7 @@ class FittedProcess(Protocol):
         """The GP whose arrays these are."""
 
 
-class GaussianBaseline(Baseline):
+class GaussianBaseline(ScaledSurrogate):
     """A GP behind the interface of our surrogates: N(mean, latent variance + noise variance) for a new run.
 
     Attributes:
@@ -62,7 +63,7 @@ class GaussianBaseline(Baseline):
         with show_progress(f"fitting {type(self).__name__}", bool(self.verbose)) as report:
             self.gp_ = self._fit_gp(runs, rng, report)
 
-    def _law(self, Z: FloatArray, of: Of) -> Normal:
+    def _distribution(self, Z: FloatArray, of: Of) -> Normal:
         mean, latent, noise = self.gp_.predict(Z)
         return self._normal(mean, latent if of == "mean" else latent + noise)
 

@@ -21,7 +21,7 @@ from genbayes.data.dataset import Dataset
 from genbayes.data.scaling import Bounds, as_bounds
 from genbayes.distribution import Normal, QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.base import TabularRegressor, known_parameters, restore_table, state_of_table
+from genbayes.models.base import ScaledSurrogate
 from genbayes.models.network.ensemble import at_levels, law_of_mean, law_over_alternatives, member_quantiles
 from genbayes.models.network.fit import IQNSettings
 from genbayes.models.network.iqn import NetworkShape, PriorIQN
@@ -41,7 +41,7 @@ from genbayes.validation import check_choice, check_count, check_finite, check_n
 HISTORY_CURVES = ("epoch", "loss", "held_out_epoch", "held_out_crps")
 
 
-class QuantileSurrogate(TabularRegressor):
+class QuantileSurrogate(ScaledSurrogate):
     """Generative Bayesian Computation: an implicit quantile network as a surrogate of a simulator.
 
     Learns the conditional quantile function Q_tau(Y | x) from runs (x, y), paper sections 3.2 to 3.5.
@@ -251,7 +251,7 @@ class QuantileSurrogate(TabularRegressor):
     def to_state(self) -> State:
         """What the fitted surrogate keeps in its file: settings, scales, columns, data fingerprint, network."""
         check_is_fitted(self, "network_")
-        table, mixture = state_of_table(self), self.bimodality_.mixture
+        table, mixture = self._shared_state(), self.bimodality_.mixture
         values: dict[str, Any] = {
             **table.values,
             "weights": asdict(self.weights_),
@@ -274,8 +274,7 @@ class QuantileSurrogate(TabularRegressor):
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The surrogate that a file describes; every part is checked against the others."""
-        model = cls(**known_parameters(cls, state.value("parameters")))
-        restore_table(model, state)
+        model = cls._from_shared(state)
         model.weights_ = LossWeights(**state.value("weights"))
         bic_gain, valley = state.value("bimodality")
         mixture = GaussianMixture(*state.array("mixture", (3, 2)))

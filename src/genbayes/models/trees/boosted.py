@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,8 @@ from genbayes.arrays import FloatArray, IntArray
 from genbayes.deadline import require_time
 from genbayes.distribution import QuantileFunction
 from genbayes.errors import MissingExtra, UnreadableFile
-from genbayes.models.base import Baseline, Of, ScaledRuns
+from genbayes.models.base import ScaledRuns, ScaledSurrogate
+from genbayes.models.protocols import Of
 from genbayes.models.trees.arrays import Tree, TreeArrays, trees_from_lightgbm
 from genbayes.persistence import State
 from genbayes.progress import show_progress
@@ -105,7 +106,7 @@ BEYOND_QUANTILE = 3  # rows of a leaf that should lie beyond the quantile: fewer
 LARGEST_SHARE = 1 / 8  # of all rows that a leaf may be asked to hold, so that extreme levels still see x
 
 
-class BoostedQuantiles(Baseline):
+class BoostedQuantiles(ScaledSurrogate):
     """Gradient-boosted quantile trees at 19 levels from 0.005 to 0.995, linear between them, exponential beyond.
 
     The number of trees of each level, and one number of leaves for all, minimise the pinball loss on rows held out
@@ -137,7 +138,7 @@ class BoostedQuantiles(Baseline):
         True
     """
 
-    knows_mean: ClassVar[bool] = False
+    knows_mean = False
     trees_: TreeArrays
     first_: IntArray
     n_leaves_: int
@@ -181,7 +182,7 @@ class BoostedQuantiles(Baseline):
                     report(n_shape + i + 1, n_shape + len(LEVELS), loss)
         self.trees_, self.first_ = TreeArrays.join(trees), np.array(first)
 
-    def _law(self, Z: FloatArray, of: Of) -> QuantileFunction:
+    def _distribution(self, Z: FloatArray, of: Of) -> QuantileFunction:
         return QuantileFunction(LEVELS, self.response_scaler_.inverse(self.trees_.sums(Z, self.first_)))
 
     def _facts(self) -> dict[str, str]:

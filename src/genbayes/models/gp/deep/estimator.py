@@ -11,12 +11,13 @@ import numpy as np
 from genbayes.arrays import FloatArray
 from genbayes.distribution import Normal
 from genbayes.errors import InvalidInput
-from genbayes.models.base import Baseline, Of, ScaledRuns
+from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp.deep.layers import KERNELS, NOISE_FREE, DeepGPSettings
 from genbayes.models.gp.deep.prediction import DeepGPDraws, alc, predict_deep_gp
 from genbayes.models.gp.deep.sampling import sample_deep_gp
 from genbayes.models.gp.likelihood import Replicates
 from genbayes.models.gp.stationary import fit_gp
+from genbayes.models.protocols import Of
 from genbayes.persistence import State
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState
@@ -29,7 +30,7 @@ DETERMINISTIC = 1e-5
 NOISES = ("auto", "none", "estimated")
 
 
-class DeepGP(Baseline):
+class DeepGP(ScaledSurrogate):
     """Two-layer deep Gaussian process: a GP of a GP's outputs, for responses that vary more in one place than another.
 
     Hidden layer and parameters are drawn from their posterior, by elliptical slice sampling and Metropolis steps; a
@@ -147,7 +148,7 @@ class DeepGP(Baseline):
         """Scaled inputs to the unit cube that the priors are meant for, (n, p) -> (n, p)."""
         return (Z - self.low_) / self.span_
 
-    def _law(self, Z: FloatArray, of: Of) -> Normal:
+    def _distribution(self, Z: FloatArray, of: Of) -> Normal:
         moments = predict_deep_gp(self.draws_, self._unit(Z))
         noise = 0.0 if of == "mean" else moments.noise_variance
         return self._normal(moments.mean, moments.latent_variance + noise)

@@ -1,8 +1,8 @@
 """DesignGP: the Gaussian process that runs are chosen by where the response is smooth.
 
-Squared exponential or Matern-5/2, whichever the runs make more probable; its variance follows its own leave-one-out
-errors from place to place. Parameters are estimated anew when the number of runs has grown by a tenth, from scratch
-when by a fifth; in between, a new run costs one Cholesky factor.
+Squared exponential or Matern-5/2, whichever has the higher posterior: both have the same parameters, so that no penalty
+is called for. Its variance follows its own leave-one-out errors from place to place. Parameters are estimated anew when
+the number of runs has grown by a tenth, from scratch when by a fifth; in between, a new run costs one Cholesky factor.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
 from genbayes.design.interface import DesignModel
@@ -23,128 +24,21 @@ from genbayes.metrics import crps_normal
 from genbayes.models.gp import Replicates, match_rows
 from genbayes.models.gp.exact import Kriging, Seen
 from genbayes.models.gp.kernels import CORRELATIONS, squared_distances
-from genbayes.models.gp.likelihood import GPParameters, exact_profile
+from genbayes.models.gp.likelihood import exact_profile
 from genbayes.models.gp.quasi_newton import Minimum
 from genbayes.models.gp.search import Posterior, climb, search_widely, starting_point
 from genbayes.models.protocols import Of
 
-BANDWIDTH = 0.5  # h, in length scales: errors are felt as far as half the distance at which the response is
-PRIOR_RUNS = 1.0  # runs that erred as expected, everywhere
-
-
-@dataclass(frozen=True)
-class LocalScale:
-    """Factor for the variance of a GP, from place to place.
-
-    Attributes:
-        length: Length scales, shape (p,).
-        W: Inputs of the runs divided by them, shape (u, p).
-        ratio: Squared standardised leave-one-out errors, shape (u,).
-    """
-
-    length: FloatArray
-    W: FloatArray
-    ratio: FloatArray
-
-    @classmethod
-    def learn(cls, gp: Kriging) -> LocalScale:
-        """From the leave-one-out errors of a GP.
-
-        Example:
-            >>> from genbayes.models.gp.likelihood import GPParameters
-            >>> from genbayes.models.gp.likelihood import Replicates
-            >>> Z = np.linspace(-2, 2, 21)[:, None]
-            >>> runs = Replicates.collect(Z, np.where(Z[:, 0] > 1, np.sin(9 * Z[:, 0]), 0.0), np.ones(21))
-            >>> gp = Kriging(GPParameters(np.ones(1), 1e-4, 1.0, 0.0), runs)
-            >>> calm, lively = LocalScale.learn(gp).at(np.array([[-1.0], [1.5]]))
-            >>> bool(calm < 0.3 < 1 < lively)
-            True
-        """
-        mean, latent = gp.leave_one_out()
-        variance = latent + gp.parameters.noise / gp.runs.count
-        return cls(gp.parameters.length, gp.runs.Z / gp.parameters.length, (gp.runs.mean - mean) ** 2 / variance)
-
-    def at(self, Z: FloatArray) -> FloatArray:
-        """The factor at inputs, (n, p) -> (n,)."""
-        k = np.exp(squared_distances(Z / self.length, self.W) / (-2 * BANDWIDTH**2))
-        return np.asarray((PRIOR_RUNS + k @ self.ratio) / (PRIOR_RUNS + k.sum(axis=1)))
-
-    def without_own(self) -> FloatArray:
-        """The factor at each run, its own error left out, shape (u,)."""
-        k = np.exp(squared_distances(self.W, self.W) / (-2 * BANDWIDTH**2))
-        np.fill_diagonal(k, 0.0)
-        return np.asarray((PRIOR_RUNS + k @ self.ratio) / (PRIOR_RUNS + k.sum(axis=1)))
-
+GROWTH = 1.1  # parameters are estimated anew when runs have grown by this factor
+GROWTH_FROM_SCRATCH = 1.2  # and searched for from scratch: a climb cannot leave a maximum that more runs outgrow
+MAX_RUNS = 2_000  # beyond, a random choice of them: a Cholesky factor of more would take seconds
+MIN_VARIANCE = 1e-12  # in units of the response's, so that a score never divides by zero
 
 N_FIRST = 150  # runs of the wide search; the climbs on all runs start from its end
 START_LENGTHS = (0.3, 1.0, 3.0)  # in units of sqrt(p), since distances grow with it
 HARDLY_ANY_NOISE = 1e-6  # nugget of a simulator that may be deterministic
-RIVALS = 2  # correlations that climb on all runs after the wide search
 
-
-@dataclass(frozen=True)
-class Found:
-    """The best parameters of one correlation.
-
-    Attributes:
-        correlation: Its name.
-        minimum: Log length scales and log nugget, the negative log posterior and its curvature per run.
-    """
-
-    correlation: str
-    minimum: Minimum
-
-
-def posterior_of(runs: Replicates, correlation: str) -> Posterior:
-    """Posterior of log length scales and log nugget for one correlation."""
-    likelihood = partial(exact_profile, runs, correlation=CORRELATIONS[correlation])
-    return Posterior(likelihood, runs.n_runs, runs.Z.shape[1])
-
-
-def search_all(runs: Replicates, correlations: Sequence[str], rng: np.random.Generator) -> list[Found]:
-    """The best parameters of each correlation that is worth a climb on all runs, best first."""
-    few = runs.take(rng.permutation(len(runs))[:N_FIRST])
-    found = []
-    for name in correlations:
-        posterior = posterior_of(few, name)
-        found.append(Found(name, search_widely([posterior], _starts(posterior), lambda minimum: minimum)))
-    found.sort(key=lambda each: each.minimum.value)
-    return search_again(runs, found[:RIVALS])
-
-
-def _starts(posterior: Posterior) -> list[FloatArray]:
-    """Short to long scales, each with the nugget that suits it and with hardly any.
-
-    What scales that are wrong for some inputs cannot explain looks like noise, and a climb from much noise may never
-    find that an input which seemed inert matters.
-    """
-    points: list[FloatArray] = []
-    for length in START_LENGTHS:
-        suited = starting_point(posterior, length * math.sqrt(posterior.p))
-        certain = np.append(suited[:-1], math.log(HARDLY_ANY_NOISE))
-        points += [suited] if np.array_equal(suited, certain) else [suited, certain]
-    return points
-
-
-def search_again(runs: Replicates, known: Sequence[Found]) -> list[Found]:
-    """Climbs on these runs from what fewer runs have found, best first."""
-    found = []
-    for each in known:
-        start = each.minimum
-        found.append(Found(each.correlation, climb(posterior_of(runs, each.correlation), start.point, start.curvature)))
-    return sorted(found, key=lambda each: each.minimum.value)
-
-
-def parameters_of(runs: Replicates, found: Found) -> GPParameters:
-    """The GP for these runs, mean and variance filled in."""
-    return posterior_of(runs, found.correlation).parameters(found.minimum.point)
-
-
-SPREAD = float(np.sqrt(12))  # brings a uniform input on (0, 1) to standard deviation 1, what the priors are meant for
-GROWTH = 1.1  # parameters are estimated anew when runs have grown by this factor
-RARE = 1.2  # and searched for from scratch when by this one: a climb cannot leave a maximum that more runs outgrow
-MOST_RUNS = 2_000  # beyond, a random choice of them: a Cholesky factor of more would take seconds
-SURE = 1e-12  # least variance in units of the response's, so that a score never divides by zero
+BANDWIDTH = 0.5  # h, in length scales: errors are felt as far as half the distance at which the response is
 
 
 class DesignGP(DesignModel):
@@ -184,7 +78,7 @@ class DesignGP(DesignModel):
 
     def update(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
         """Take up new runs; parameters are estimated anew when runs have grown enough."""
-        if len(y) >= RARE * self._n_searched:
+        if len(y) >= GROWTH_FROM_SCRATCH * self._n_searched:
             return self.fit(X, y, rng)
         runs = self._take(X, y, rng)
         if len(y) >= GROWTH * self._n_estimated:
@@ -192,8 +86,8 @@ class DesignGP(DesignModel):
             self._n_estimated = len(y)
         return self._settle(runs)
 
-    def predict_distribution(self, X: Any, of: Of = "run") -> Normal:
-        """Normal laws by kriging, N(m(x), rho(x) var(x) + noise); of the mean without the noise."""
+    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> Normal:
+        """Normal distributions by kriging, N(m(x), rho(x) var(x) + noise); of the mean without the noise."""
         Z = _scaled(X)
         mean, variance = self.gp_.predict(Z)
         variance = variance * self._factor(Z)
@@ -212,7 +106,7 @@ class DesignGP(DesignModel):
         rho, (seen_r, rho_r) = self._factor(Z), self._look_at_reference(reference)
         gain = rho_r @ self.gp_.covariance(seen_r, seen) ** 2 / len(rho_r)
         variance = rho * self.gp_.variance(seen) + self.gp_.parameters.noise
-        return np.asarray(self._width**2 * gain * rho / np.maximum(variance, SURE))
+        return np.asarray(self._width**2 * gain * rho / np.maximum(variance, MIN_VARIANCE))
 
     def draw_path(self, X: FloatArray, rng: np.random.Generator) -> FloatArray:
         """One draw of the latent function at all rows jointly, (n, p) -> (n,)."""
@@ -245,16 +139,18 @@ class DesignGP(DesignModel):
     def _take(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Replicates:
         """Runs on a scale of order one."""
         self._Z = _scaled(X)
-        if len(y) > MOST_RUNS:
-            some = rng.permutation(len(y))[:MOST_RUNS]
+        if len(y) > MAX_RUNS:
+            some = rng.permutation(len(y))[:MAX_RUNS]
             X, y = X[some], y[some]
         self._center, width = float(y.mean()), float(y.std())
         self._width = width if width > 0 else 1.0
         return Replicates.collect(_scaled(X), (y - self._center) / self._width, np.ones(len(y)))
 
     def _settle(self, runs: Replicates) -> Self:
+        """Condition on these runs the GP whose parameters were found best."""
         best = self.found_[0]
-        self.gp_ = Kriging(parameters_of(runs, best), runs, CORRELATIONS[best.correlation])
+        parameters = posterior_of(runs, best.correlation).parameters(best.minimum.point)
+        self.gp_ = Kriging(parameters, runs, CORRELATIONS[best.correlation])
         self.scale_ = LocalScale.learn(self.gp_) if self.local and len(runs) > 1 else None
         self._reference = None
         return self
@@ -270,6 +166,112 @@ class DesignGP(DesignModel):
         return np.ones(len(Z)) if self.scale_ is None else self.scale_.at(Z)
 
 
-def _scaled(X: Any) -> FloatArray:
-    """Inputs of a unit cube on a scale of order one, (n, p) -> (n, p)."""
-    return np.asarray((np.asarray(X, dtype=np.float64) - 0.5) * SPREAD)
+def _scaled(X: ArrayLike) -> FloatArray:
+    """Inputs of a unit cube brought to standard deviation 1, what the priors are meant for, (n, p) -> (n, p)."""
+    return np.asarray((np.asarray(X, dtype=np.float64) - 0.5) * math.sqrt(12))
+
+
+@dataclass(frozen=True)
+class LocalScale:
+    """Factor for the variance of a GP from place to place, learnt from its own leave-one-out errors.
+
+    A GP with one variance for the whole space is too sure of itself where the response is lively and too modest where
+    it is calm. The squares of its standardised leave-one-out errors, of mean 1 where it is right, say where:
+
+        rho(x) = (1 + sum_i k(x, x_i) e_i^2 / s_i^2) / (1 + sum_i k(x, x_i)),   k = exp(-|w(x) - w(x_i)|^2 / (2 h^2)).
+
+    The two ones are a run that errs as expected: far from all runs rho is 1. In the spirit of Le Gratiet & Cannamela
+    (2015), who weigh the variance by the leave-one-out errors of the nearest run.
+
+    Attributes:
+        length: Length scales, shape (p,).
+        W: Inputs of the runs divided by them, shape (u, p).
+        ratio: Squared standardised leave-one-out errors, shape (u,).
+    """
+
+    length: FloatArray
+    W: FloatArray
+    ratio: FloatArray
+
+    @classmethod
+    def learn(cls, gp: Kriging) -> LocalScale:
+        """From the leave-one-out errors of a GP.
+
+        Example:
+            >>> from genbayes.models.gp.likelihood import GPParameters
+            >>> Z = np.linspace(-2, 2, 21)[:, None]
+            >>> runs = Replicates.collect(Z, np.where(Z[:, 0] > 1, np.sin(9 * Z[:, 0]), 0.0), np.ones(21))
+            >>> gp = Kriging(GPParameters(np.ones(1), 1e-4, 1.0, 0.0), runs)
+            >>> calm, lively = LocalScale.learn(gp).at(np.array([[-1.0], [1.5]]))
+            >>> bool(calm < 0.3 < 1 < lively)
+            True
+        """
+        mean, latent = gp.leave_one_out()
+        variance = latent + gp.parameters.noise / gp.runs.count
+        return cls(gp.parameters.length, gp.runs.Z / gp.parameters.length, (gp.runs.mean - mean) ** 2 / variance)
+
+    def at(self, Z: FloatArray) -> FloatArray:
+        """The factor at inputs, (n, p) -> (n,)."""
+        return self._average(np.exp(squared_distances(Z / self.length, self.W) / (-2 * BANDWIDTH**2)))
+
+    def without_own(self) -> FloatArray:
+        """The factor at each run, its own error left out, shape (u,)."""
+        k = np.exp(squared_distances(self.W, self.W) / (-2 * BANDWIDTH**2))
+        np.fill_diagonal(k, 0.0)
+        return self._average(k)
+
+    def _average(self, k: FloatArray) -> FloatArray:
+        return np.asarray((1 + k @ self.ratio) / (1 + k.sum(axis=1)))
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best parameters of one correlation.
+
+    Attributes:
+        correlation: Its name.
+        minimum: Log length scales and log nugget, the negative log posterior and its curvature per run.
+    """
+
+    correlation: str
+    minimum: Minimum
+
+
+def posterior_of(runs: Replicates, correlation: str) -> Posterior:
+    """Posterior of log length scales and log nugget for one correlation."""
+    likelihood = partial(exact_profile, runs, correlation=CORRELATIONS[correlation])
+    return Posterior(likelihood, runs.n_runs, runs.Z.shape[1])
+
+
+def search_all(runs: Replicates, correlations: Sequence[str], rng: np.random.Generator) -> list[Found]:
+    """The best parameters of the two best correlations, best first: a wide search on few runs, a climb on all."""
+    few = runs.take(rng.permutation(len(runs))[:N_FIRST])
+    found = []
+    for name in correlations:
+        posterior = posterior_of(few, name)
+        found.append(Found(name, search_widely([posterior], _starts(posterior), lambda minimum: minimum)))
+    found.sort(key=lambda each: each.minimum.value)
+    return search_again(runs, found[:2])
+
+
+def _starts(posterior: Posterior) -> list[FloatArray]:
+    """Short to long scales, each with the nugget that suits it and with hardly any.
+
+    What scales that are wrong for some inputs cannot explain looks like noise, and a climb from much noise may never
+    find that an input which seemed inert matters.
+    """
+    points: list[FloatArray] = []
+    for length in START_LENGTHS:
+        suited = starting_point(posterior, length * math.sqrt(posterior.p))
+        certain = np.append(suited[:-1], math.log(HARDLY_ANY_NOISE))
+        points += [suited] if np.array_equal(suited, certain) else [suited, certain]
+    return points
+
+
+def search_again(runs: Replicates, known: Sequence[Found]) -> list[Found]:
+    """Climbs on these runs from what fewer runs have found, best first."""
+    found = []
+    for each in known:
+        start = each.minimum
+        found.append(Found(each.correlation, climb(posterior_of(runs, each.correlation), start.point, start.curvature)))
+    return sorted(found, key=lambda each: each.minimum.value)

@@ -1,6 +1,7 @@
 """pytest plugin of the run with probes: writes down which mutants each test reaches.
 
-What a fixture, a cached function or the import of a test's file has reached counts for every test that uses it.
+What a fixture, a cached function or the import of a test's file has reached counts for every test that uses it, and so
+does the time that a fixture took: a test that is run alone has to wait for it.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,9 @@ FOLDER = Path(os.environ["MUTANT_REACHED"])
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
 BY_FIXTURE: dict[Any, set[int]] = {}
 BY_FILE: dict[str, set[int]] = {}
+SECONDS: dict[Any, float] = {}  # of a fixture, those it asks for not counted
+SET_UP: list[Any] = []  # fixtures set up by the running test
+NESTED = [0.0]  # seconds of the fixtures set up within the one under way
 STATE: dict[str, Any] = {"seconds": 0.0, "passed": True}
 
 settings.register_profile(
@@ -72,16 +77,23 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: Any) -> Iterator[None]:
     probe.reached.append(set())
+    NESTED.append(0.0)
+    began = time.monotonic()
     try:
         return (yield)
     finally:
         BY_FIXTURE[fixturedef] = mine = probe.reached.pop()
         probe.reached[-1] |= mine
+        whole = time.monotonic() - began
+        SECONDS[fixturedef] = whole - NESTED.pop()
+        NESTED[-1] += whole
+        SET_UP.append(fixturedef)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     probe.reached[:] = [set()]
+    NESTED[:], SET_UP[:] = [0.0], []
     STATE.update(seconds=0.0, passed=True)
     hits = Path(os.environ["MUTANT_HITS"])
     hits.unlink(missing_ok=True)
@@ -91,8 +103,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     for definitions in info.name2fixturedefs.values() if info else ():
         for each in definitions:
             mutants |= BY_FIXTURE.get(each, set())
+            STATE["seconds"] += 0.0 if each in SET_UP else SECONDS.get(each, 0.0)
     if hits.exists():
         mutants |= {int(line) for line in hits.read_text().split()}
+    STATE["seconds"] = round(STATE["seconds"], 3)
     line = {"test": item.nodeid, "mutants": sorted(mutants), **STATE}
     with (FOLDER / f"{WORKER}.jsonl").open("a") as file:
         file.write(json.dumps(line) + "\n")
@@ -100,5 +114,5 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    STATE["seconds"] = round(STATE["seconds"] + report.duration, 3)
+    STATE["seconds"] += report.duration
     STATE["passed"] = STATE["passed"] and report.passed

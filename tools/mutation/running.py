@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -41,9 +42,8 @@ SLOW_TO_IMPORT = (
 )
 SLOWEST = 20.0  # seconds of a test that is left out
 MOST = 600  # tests for one mutant
-HANGS = 20.0  # times as long as alone, and twenty seconds: then a test is taken to hang
-GRACE = 60.0  # seconds beyond its time after which a child is ended
-IMPORT = "the import of the tests"
+HANGS, PATIENCE = 20.0, 90.0  # a test that takes 20 times as long as without a mutant and 90 s more is taken to hang
+GRACE = 120.0  # seconds beyond its time after which a child is ended
 LONG = 1800.0  # seconds for the tests that killed a mutant, all of them, without it
 
 
@@ -81,6 +81,7 @@ class Watch:
 
     tests: Sequence[Reach]
     seconds: float
+    under_way: Path
     failed: list[str] = field(default_factory=list)
     n_run: int = 0
     is_late: bool = False
@@ -89,11 +90,16 @@ class Watch:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         place = {each.test: number for number, each in enumerate(self.tests)}
         items[:] = sorted((each for each in items if each.nodeid in place), key=lambda each: place[each.nodeid])
-        self.limits = {each.test: HANGS * (each.seconds + 1) for each in self.tests}
+        self.limits = {each.test: HANGS * each.seconds + PATIENCE for each in self.tests}
         self.until = time.monotonic() + self.seconds
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.failed.append(f"the import of {report.nodeid}")
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.n_run += 1
+        self.under_way.write_text(nodeid)
         faulthandler.dump_traceback_later(self.limits[nodeid], exit=True)  # ends the process, with code 1
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -109,16 +115,14 @@ class Watch:
 
 def run_tests(tests: Sequence[Reach], seconds: float, stop: bool = True) -> dict[str, Any]:
     """Run tests in this process, whose folder is a copy of the project."""
-    watch = Watch(tests, seconds)
+    watch = Watch(tests, seconds, Path(f"{Path.cwd()}.now"))
     files = list(dict.fromkeys(each.test.split("::")[0] for each in tests))
     words = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:faulthandler", f"--basetemp={Path.cwd()}.tmp"]
     words += ["-W", "ignore::pytest.PytestAssertRewriteWarning", *(["-x"] if stop else [])]
     code = pytest.main([*words, *files], plugins=[watch])
     faulthandler.cancel_dump_traceback_later()
-    if code == pytest.ExitCode.INTERRUPTED and not watch.failed and not watch.is_late:
-        watch.failed.append(IMPORT)
-    if code in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
-        return {"failed": [], "error": f"pytest ended with {code}"}
+    if not watch.failed and not watch.n_run:
+        return {"failed": [], "error": f"no test was run, pytest ended with {code!r}"}
     return {"failed": watch.failed, "n_run": watch.n_run, "is_late": watch.is_late}
 
 
@@ -126,8 +130,10 @@ class Child:
     """A forked process in a copy of the project; its answer is read from a file."""
 
     def __init__(self, copy: Path, seconds: float, work: Callable[[], dict[str, Any]]) -> None:
-        self.answer, self.began, self.limit = copy.with_suffix(".json"), time.monotonic(), seconds
-        self.answer.unlink(missing_ok=True)
+        self.answer, self.under_way = copy.with_suffix(".json"), copy.with_suffix(".now")
+        for old in (self.answer, self.under_way):
+            old.unlink(missing_ok=True)
+        self.began, self.limit = time.monotonic(), seconds
         self.pid = os.fork()
         if self.pid == 0:
             _work_in(copy, self.answer, work)
@@ -147,7 +153,8 @@ class Child:
         if self.answer.exists():
             return dict(json.loads(self.answer.read_text()))
         hangs = not ended or os.waitstatus_to_exitcode(status) == 1
-        return {"failed": [] if hangs else ["a crash of the process"], "hangs": hangs}
+        test = self.under_way.read_text() if self.under_way.exists() else "the import of the tests"
+        return {"failed": [] if hangs else [test], "hangs": test if hangs else None}
 
 
 def _work_in(copy: Path, answer: Path, work: Callable[[], dict[str, Any]]) -> None:
@@ -156,7 +163,8 @@ def _work_in(copy: Path, answer: Path, work: Callable[[], dict[str, Any]]) -> No
         os.setsid()
         os.chdir(copy)
         os.environ.update(environment(copy))
-        sys.path[:0] = import_folders(copy)
+        sys.path[:0] = [str(copy), *import_folders(copy)]  # as python -m pytest does
+        sys.modules["__main__"] = ModuleType("__main__")  # processes that tests start need not import this tool
         nowhere = os.open(copy.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for stream in (1, 2):
             os.dup2(nowhere, stream)
@@ -219,7 +227,7 @@ class Runner:
         child = Child(self.copies[0], LONG, lambda: run_tests(tests, LONG, stop=False))
         while (answer := child.poll()) is None:
             time.sleep(0.2)
-        return set(answer["failed"])
+        return {*answer["failed"], *([answer["hangs"]] if answer.get("hangs") else [])}
 
 
 def _record(name: str, answer: Mapping[str, Any], n_tests: int, seconds: float) -> dict[str, Any]:
@@ -227,7 +235,7 @@ def _record(name: str, answer: Mapping[str, Any], n_tests: int, seconds: float) 
     if answer["failed"]:
         return {**record, "outcome": "killed", "by": answer["failed"][0]}
     if answer.get("hangs"):
-        return {**record, "outcome": "timeout"}
+        return {**record, "outcome": "timeout", "by": answer["hangs"]}
     if "error" in answer:
         return {**record, "outcome": "error", "reason": answer["error"]}
     return {**record, "run": answer["n_run"]}

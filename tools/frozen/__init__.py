@@ -1,0 +1,1 @@
+"""What `tools/freeze.py` computes: one file for each kind of item."""

@@ -99,8 +99,8 @@ def test_the_report_is_told_in_words_and_as_plain_values(gp) -> None:
     again = SelectionReport.from_dict(json.loads(json.dumps(report.to_dict(), allow_nan=False)))
     assert again == report
     assert str(again) == str(report)
-    assert "stationary GP (gp)" in str(report)
-    assert "With 60 unseen rows this is known only roughly." in report.trust
+    assert "gp    stationary GP" in str(report)
+    assert "With 60 rows this is known only roughly." in report.trust
     assert 0 < entry(gp, "gp").seconds <= report.seconds
 
 

@@ -35,7 +35,7 @@ def test_the_average_of_normal_laws_has_their_mean_location_and_scale(w: float) 
         def predict_distribution(self, X):
             return self.law
 
-    law = join("average", [Fixed(-2.0, 0.5), Fixed(4.0, 2.0)], [w, 1 - w]).law(X[:3])
+    law = join("average", [Fixed(-2.0, 0.5), Fixed(4.0, 2.0)], [w, 1 - w]).predict_run(X[:3])
     loc, scale = -2 * w + 4 * (1 - w), 0.5 * w + 2 * (1 - w)
     np.testing.assert_allclose(law.ppf(TAU), np.tile(loc + scale * ndtri(TAU), (3, 1)), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(law.mean(), loc, atol=1e-6)
@@ -43,7 +43,9 @@ def test_the_average_of_normal_laws_has_their_mean_location_and_scale(w: float) 
 
 
 def test_the_average_follows_each_row(pair) -> None:
-    np.testing.assert_allclose(join("average", pair, [0.25, 0.75]).law(X).ppf(0.5), 2.5 - 0.5 * X[:, 0], atol=1e-12)
+    np.testing.assert_allclose(
+        join("average", pair, [0.25, 0.75]).predict_run(X).ppf(0.5), 2.5 - 0.5 * X[:, 0], atol=1e-12
+    )
 
 
 def test_the_table_of_an_average_is_symmetric_and_fine() -> None:
@@ -53,7 +55,7 @@ def test_the_table_of_an_average_is_symmetric_and_fine() -> None:
 
 
 def test_the_pool_is_the_mixture(pair) -> None:
-    law = join("pool", pair, [0.25, 0.75]).law(X)
+    law = join("pool", pair, [0.25, 0.75]).predict_run(X)
     expected = Mixture([model.predict_distribution(X) for model in pair], [0.25, 0.75])
     np.testing.assert_array_equal(law.ppf(TAU), expected.ppf(TAU))
     np.testing.assert_allclose(law.cdf(1.0), expected.cdf(1.0), rtol=1e-12)
@@ -61,14 +63,14 @@ def test_the_pool_is_the_mixture(pair) -> None:
 
 @pytest.mark.parametrize("kind", ["single", "average", "pool"])
 def test_one_model_speaks_for_itself(kind: str, pair) -> None:
-    law = join(kind, pair[:1], [1.0]).law(X)
+    law = join(kind, pair[:1], [1.0]).predict_run(X)
     assert isinstance(law, Normal)
     np.testing.assert_array_equal(law.ppf(TAU), pair[0].predict_distribution(X).ppf(TAU))
 
 
 @pytest.mark.parametrize(("kind", "n_models"), [("single", 1), ("average", 2), ("pool", 2)])
 def test_no_law_leaves_the_bounds(kind: str, n_models: int, pair) -> None:
-    law = join(kind, pair[:n_models], [1 / n_models] * n_models, (-1.5, 3.0)).law(X)
+    law = join(kind, pair[:n_models], [1 / n_models] * n_models, (-1.5, 3.0)).predict_run(X)
     q, draws = law.ppf([1e-6, 0.01, 0.5, 0.99, 1 - 1e-6]), law.sample(200, random_state=0)
     assert q.min() >= -1.5
     assert q.max() <= 3.0
@@ -80,18 +82,20 @@ def test_no_law_leaves_the_bounds(kind: str, n_models: int, pair) -> None:
 @pytest.mark.parametrize(("kind", "n_models"), [("single", 1), ("average", 2), ("pool", 2)])
 def test_bounds_far_away_change_hardly_anything(kind: str, n_models: int, pair) -> None:
     weights = [1 / n_models] * n_models
-    free, bounded = (join(kind, pair[:n_models], weights, bounds).law(X) for bounds in ((None, None), (-1e6, 1e6)))
+    free, bounded = (
+        join(kind, pair[:n_models], weights, bounds).predict_run(X) for bounds in ((None, None), (-1e6, 1e6))
+    )
     np.testing.assert_allclose(bounded.ppf(TAU), free.ppf(TAU), rtol=0.02, atol=0.02)
 
 
 def test_what_is_known_of_the_mean_is_averaged_like_the_runs(pair) -> None:
-    law = join("average", pair, [0.25, 0.75]).law_of_mean(X)
+    law = join("average", pair, [0.25, 0.75]).predict_mean(X)
     np.testing.assert_allclose(law.mean(), 2.5 - 0.5 * X[:, 0])
     np.testing.assert_allclose(law.std(), np.full(7, 0.25 * 0.25 + 0.75 * 1.0))
 
 
 def test_what_is_known_of_the_mean_is_pooled_like_the_runs(pair) -> None:
-    law = join("pool", pair, [0.25, 0.75]).law_of_mean(X)
+    law = join("pool", pair, [0.25, 0.75]).predict_mean(X)
     expected = Mixture([model.predict_distribution(X, of="mean") for model in pair], [0.25, 0.75])
     np.testing.assert_array_equal(law.ppf(TAU), expected.ppf(TAU))
 
@@ -99,7 +103,7 @@ def test_what_is_known_of_the_mean_is_pooled_like_the_runs(pair) -> None:
 @pytest.mark.parametrize("kind", ["average", "pool"])
 def test_models_that_do_not_know_the_mean_are_left_out_of_it(kind: str, pair) -> None:
     pair[1].knows_mean = False
-    law = join(kind, pair, [0.25, 0.75]).law_of_mean(X)
+    law = join(kind, pair, [0.25, 0.75]).predict_mean(X)
     np.testing.assert_allclose(law.mean(), X[:, 0] - 2.0)
     np.testing.assert_allclose(law.std(), np.full(7, 0.25))
 
@@ -109,13 +113,13 @@ def test_a_model_of_the_users_own_that_takes_no_of_is_left_out_of_the_mean(pair)
         def predict_distribution(self, X):
             return Normal(np.zeros(len(X)), 1.0)
 
-    law = join("average", [pair[0], Plain()], [0.25, 0.75]).law_of_mean(X)
+    law = join("average", [pair[0], Plain()], [0.25, 0.75]).predict_mean(X)
     np.testing.assert_allclose(law.mean(), X[:, 0] - 2.0)
 
 
 @pytest.mark.parametrize("kind", ["average", "pool"])
 def test_what_is_known_of_the_mean_keeps_to_the_bounds(kind: str, pair) -> None:
-    law = join(kind, pair, [0.25, 0.75], bounds=(0.0, 1.0)).law_of_mean(X)
+    law = join(kind, pair, [0.25, 0.75], bounds=(0.0, 1.0)).predict_mean(X)
     q = law.ppf(TAU)
     assert q.min() >= 0.0
     assert q.max() <= 1.0
@@ -125,4 +129,4 @@ def test_where_none_knows_the_mean_it_is_said(pair) -> None:
     for model in pair:
         model.knows_mean = False
     with pytest.raises(InvalidInput, match="of must be 'run'.*, got 'mean'"):
-        join("pool", pair, [0.5, 0.5]).law_of_mean(X)
+        join("pool", pair, [0.5, 0.5]).predict_mean(X)

@@ -37,16 +37,16 @@ def test_the_chosen_are_those_with_a_weight_the_largest_first() -> None:
 
 def test_it_prints_one_line_for_each_candidate_and_then_the_words() -> None:
     lines = str(REPORT).splitlines()
-    assert lines[0].split() == ["candidate", "CRPS", "+-", "SE", "behind", "rows", "seconds", "weight"]
-    assert lines[1].split("  ")[0] == "stationary GP (gp)"
+    assert lines[0].split() == ["name", "surrogate", "CRPS", "±", "SE", "behind", "rows", "seconds", "weight"]
+    assert lines[1].split()[:3] == ["gp", "stationary", "GP"]
     assert lines[1].split()[-5:] == ["0.01", "best", "60", "1.2", "30%"]
-    assert lines[2].split()[-8:] == ["0.2", "0.02", "+0.076", "+-", "0.01", "60", "9.0", "70%"]
+    assert lines[2].split()[-8:] == ["0.2", "0.02", "+0.076", "±", "0.01", "60", "9.0", "70%"]
     assert lines[3].endswith("clearly behind")
     assert lines[4].split()[2:6] == ["-", "-", "-", "-"]
     assert lines[4].endswith("RuntimeError: the oven is cold")
     assert lines[5:] == [
         "",
-        "chosen: CRPS 0.11 +- 0.009 on 60 unseen rows",
+        "chosen: CRPS 0.11 ± 0.009 on 60 rows that no model had seen",
         "They make up for each other.",
         "Intervals cover.",
         "pressure above 8: 1 of 100 runs",
@@ -97,7 +97,7 @@ def test_categories_are_not_looked_at() -> None:
 
 @pytest.mark.parametrize(
     ("behind", "error", "said"),
-    [(0.0, 0.0, "best"), (1.9e-13, 5e-13, "the same"), (0.012, 0.003, "+0.012 +- 0.003"), (None, None, "-")],
+    [(0.0, 0.0, "best"), (1.9e-13, 5e-13, "the same"), (0.012, 0.003, "+0.012 ± 0.003"), (None, None, "-")],
 )
 def test_the_lag_is_told_in_words_where_rounding_made_it(behind, error, said: str) -> None:
     entry = Entry("gp", "stationary GP", 0.022, 0.002, 24, behind, error, 0.5, 0.0)

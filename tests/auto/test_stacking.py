@@ -10,10 +10,10 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import ndtri
 
 from genbayes.auto.stacking import (
-    CAUTION,
     LEVELS,
-    NO_SAY,
-    WORTH_IT,
+    MIN_SAVING,
+    MIN_WEIGHT,
+    PULL_ERRORS,
     _Average,
     _Pool,
     choose_stack,
@@ -86,7 +86,7 @@ def test_the_score_of_a_uniform_law_is_its_closed_form(y: float) -> None:
 def test_fitted_weights_are_as_good_as_any_on_a_grid_over_the_simplex(kind, seed: int) -> None:
     Q, y = draw_tables(25, seed)
     way = kind(Q, y)
-    pull = CAUTION * np.mean([(each - way.single.mean(axis=0)).std() / 5 for each in way.single])
+    pull = PULL_ERRORS * np.mean([(each - way.single.mean(axis=0)).std() / 5 for each in way.single])
 
     def value(w: np.ndarray) -> float:
         return way.scores(w).mean() + 0.5 * pull * np.sum((w - 1 / 3) ** 2)
@@ -137,11 +137,11 @@ def test_weights_are_shares_and_none_is_negligible(seed: int, n_candidates: int)
     w = choose_stack(Q, y, np.ones(30), np.arange(30) % 5).weights
     assert w.shape == (n_candidates,)
     assert w.sum() == pytest.approx(1.0)
-    assert ((w == 0) | (w >= NO_SAY)).all()
+    assert ((w == 0) | (w >= MIN_WEIGHT)).all()
 
 
 def test_two_opposite_biases_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("genbayes.auto.stacking.CAUTION", 0.0)
+    monkeypatch.setattr("genbayes.auto.stacking.PULL_ERRORS", 0.0)
     y = np.random.default_rng(0).standard_normal(400)
     stack = choose_stack(bells(y, (-0.5, 1.0), (1.0, 1.0)), y, np.ones(400), np.arange(400) % 5)
     assert stack.kind == "average"
@@ -149,7 +149,7 @@ def test_two_opposite_biases_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_laws_that_are_right_at_times_are_pooled_by_how_often_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("genbayes.auto.stacking.CAUTION", 0.0)
+    monkeypatch.setattr("genbayes.auto.stacking.PULL_ERRORS", 0.0)
     y = np.repeat([-3.0, 3.0], [140, 60])
     order = np.random.default_rng(1).permutation(200)
     stack = choose_stack(bells(y, (-3.0, 0.01), (3.0, 0.01)), y[order], np.ones(200), np.arange(200) % 5)
@@ -276,7 +276,7 @@ def test_the_team_begins_with_the_best_and_names_each_candidate_once() -> None:
     Q, y = draw_tables(80, 11, 5)
     team = find_team(Q, y, np.ones(80), 9)
     scores = [crps_of_table(q, y).mean() for q in Q]
-    assert scores[team[0]] <= min(scores) * (1 + WORTH_IT)
+    assert scores[team[0]] <= min(scores) * (1 + MIN_SAVING)
     assert sorted(team) == list(range(5))
 
 
@@ -299,7 +299,7 @@ def test_of_candidates_that_are_as_good_the_first_is_taken() -> None:
     best = float(np.median(y))
     Q = bells(y, (best + 0.01, 1.0), (best, 1.0))
     scores = [crps_of_table(q, y).mean() for q in Q]
-    assert scores[1] < scores[0] < scores[1] * (1 + WORTH_IT)
+    assert scores[1] < scores[0] < scores[1] * (1 + MIN_SAVING)
     assert find_team(Q, y, np.ones(300), 1) == [0]
 
 

@@ -36,6 +36,13 @@ def test_many_slow_candidates_end_by_the_limit(fakes, timed) -> None:
     assert "no time" in {e.note for e in model.report_.entries}
 
 
+def test_one_that_alone_had_time_is_not_said_to_be_better(fakes, timed) -> None:
+    for n_others, said in ((1, "one other had no time."), (2, "2 others had no time.")):
+        slow = {f"slow {k}": fakes.Slow(60) for k in range(n_others)}
+        reason = timed({"bell": fakes.Bell(), **slow}, 0.4)[0].report_.reason
+        assert reason == f"Only the Bell finished in time; {said}"
+
+
 def test_a_limit_too_short_for_anything_is_refused(fakes, timed) -> None:
     with pytest.raises(
         InvalidInput, match=r"time_limit must leave time for at least one .*got 0.05 .*60 rows; raise it"

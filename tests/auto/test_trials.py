@@ -1,4 +1,4 @@
-"""Trials: out-of-fold quantiles, faults on record, time kept, and a model to fall back on."""
+"""Trials: out-of-fold quantiles, what went wrong on record, time kept, and a model to fall back on."""
 
 import numpy as np
 import pytest
@@ -54,8 +54,8 @@ def test_what_goes_wrong_is_recorded_in_one_line_and_the_rest_go_on(fakes, model
     trials = make_trials(bad=getattr(fakes, model)(), good=fakes.Bell())
     for name in ("bad", "good"):
         trials.run(name, 0, None)
-    assert trials.trials["bad"].fault.endswith(fault) or fault in trials.trials["bad"].fault
-    assert "\n" not in trials.trials["bad"].fault
+    assert trials.trials["bad"].note.endswith(fault) or fault in trials.trials["bad"].note
+    assert "\n" not in trials.trials["bad"].note
     assert trials.alive == ["good"]
 
 
@@ -64,7 +64,7 @@ def test_a_candidate_that_runs_out_of_time_is_recorded_as_such(fakes, clock) -> 
     started = clock.read()
     trials.run("slow", 0, 0.02)
     assert clock.read() - started < 0.03
-    assert trials.trials["slow"].fault == "no time"
+    assert trials.trials["slow"].note == "no time"
     assert trials.trials["slow"].seconds[0] >= 0.02
     assert trials.alive == []
 

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.auto.stacking import LEVELS, Stack, mean_and_error
-from genbayes.auto.trials import Trials
+from genbayes.auto.stacking import LEVELS, Stack
+from genbayes.auto.trials import NO_TIME, Trials
 from genbayes.diagnostics import diagnose
 from genbayes.distribution import Mixture, PredictiveDistribution, QuantileFunction
+from genbayes.metrics import mean_and_error
 from genbayes.models.registry import Facts
 
 EDGE = 0.2  # of an input's range, at either end, is looked at for thin coverage
 THIN = 0.25  # share of the rows that an even design would have there, below which it is called thin
 ROUNDING = 1e-6  # a difference of this share of a score is the rounding of a computation
+MIN_SAVING_SAID = 0.0005  # share of a score that is shown as 0.1% and more
+FEW_ROWS = 100  # below, coverage is known to a few percent only
+COUNTS = {2: "two", 3: "three", 4: "four", 5: "five"}
+
+
+def significant(value: float, digits: int) -> str:
+    """A number with so many significant digits.
+
+    Example:
+        >>> significant(0.012345, 2)
+        '0.012'
+    """
+    return f"{value:.{digits}g}"
 
 
 @dataclass(frozen=True)
@@ -50,18 +64,36 @@ class Entry:
 
     @property
     def lag(self) -> str:
-        """How far it is behind the best, with the standard error: "+0.012 +- 0.003"; "best" for the best itself."""
+        """How far it is behind the best, with the standard error: "+0.012 ± 0.003"; "best" for the best itself."""
         if self.behind is None or self.behind_se is None or self.crps is None:
             return "-"
         if self.behind == self.behind_se == 0:
             return "best"
         is_twin = abs(self.behind) + self.behind_se < ROUNDING * self.crps
-        return "the same" if is_twin else f"{self.behind:+.2g} +- {self.behind_se:.1g}"
+        return "the same" if is_twin else f"{self.behind:+.2g} ± {self.behind_se:.1g}"
+
+    def cells(self, number: Callable[[float, int], str] = significant) -> tuple[str, ...]:
+        """Its row in a table: name, title, CRPS, standard error, behind, rows, seconds, weight, note; "-" for none.
+
+        Args:
+            number: Writes a number with so many significant digits.
+        """
+        return (
+            self.name,
+            self.title,
+            number(self.crps, 4) if self.crps is not None else "-",
+            number(self.crps_se, 2) if self.crps_se is not None else "-",
+            self.lag,
+            f"{self.n_scored:,}" if self.crps is not None else "-",
+            f"{self.seconds:.1f}",
+            f"{self.weight:.0%}" if self.weight > 0 else "-",
+            self.note,
+        )
 
 
 @dataclass(frozen=True)
 class SelectionReport:
-    """The account of one selection.
+    """What one selection tried and chose.
 
     Attributes:
         entries: The candidates, best first.
@@ -103,29 +135,15 @@ class SelectionReport:
         return cls(**{**values, "entries": entries, "thin": tuple(values["thin"])})
 
     def __str__(self) -> str:
-        rows: list[tuple[str, ...]] = [("candidate", "CRPS", "+- SE", "behind", "rows", "seconds", "weight", "")]
-        rows += [_line(entry) for entry in self.entries]
-        width = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+        head = ("name", "surrogate", "CRPS", "± SE", "behind", "rows", "seconds", "weight", "")
+        rows = [head, *(entry.cells() for entry in self.entries)]
+        width = [max(len(row[j]) for row in rows) for j in range(len(head))]
         table = [
-            "  ".join(cell.ljust(width[j]) if j in (0, 7) else cell.rjust(width[j]) for j, cell in enumerate(row))
+            "  ".join(cell.ljust(width[j]) if j in (0, 1, 8) else cell.rjust(width[j]) for j, cell in enumerate(row))
             for row in rows
         ]
-        told = [f"chosen: CRPS {self.crps:.4g} +- {self.crps_se:.2g} on {self.n_scored} unseen rows", self.reason]
-        return "\n".join([line.rstrip() for line in [*table, "", *told, self.trust, *self.thin]])
-
-
-def _line(entry: Entry) -> tuple[str, ...]:
-    scored = entry.crps is not None
-    return (
-        f"{entry.title} ({entry.name})",
-        f"{entry.crps:.4g}" if scored else "-",
-        f"{entry.crps_se:.2g}" if scored else "-",
-        entry.lag,
-        str(entry.n_scored) if scored else "-",
-        f"{entry.seconds:.1f}",
-        f"{entry.weight:.0%}" if entry.weight > 0 else "",
-        entry.note,
-    )
+        chosen = f"chosen: CRPS {self.crps:.4g} ± {self.crps_se:.2g} on {self.n_scored} rows that no model had seen"
+        return "\n".join([line.rstrip() for line in [*table, "", chosen, self.reason, self.trust, *self.thin]])
 
 
 def sparse_regions(X: FloatArray, numeric: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
@@ -144,7 +162,7 @@ def sparse_regions(X: FloatArray, numeric: Sequence[int], names: Sequence[str]) 
         >>> sparse_regions(X, [0], ["pressure"])
         ('pressure above 8: 1 of 100 runs',)
     """
-    told = []
+    found = []
     for j in numeric:
         low, high = float(X[:, j].min()), float(X[:, j].max())
         if low == high or len(np.unique(X[:, j])) < 5:  # a few settings are a design, not a range
@@ -152,30 +170,11 @@ def sparse_regions(X: FloatArray, numeric: Sequence[int], names: Sequence[str]) 
         for side, cut in (("below", low + EDGE * (high - low)), ("above", high - EDGE * (high - low))):
             n_there = int(np.sum(X[:, j] < cut) if side == "below" else np.sum(X[:, j] > cut))
             if n_there < THIN * EDGE * len(X):
-                told.append(f"{names[j]} {side} {cut:.3g}: {n_there} of {len(X)} runs")
-    return tuple(told)
+                found.append(f"{names[j]} {side} {cut:.3g}: {n_there} of {len(X)} runs")
+    return tuple(found)
 
 
-FEW_ROWS = 100  # below, even honest coverage is known to a few percent only
-LEAST_SAID = 0.0005  # share of a score that is shown as 0.1% and more
-COUNTS = {1: "one regime", 2: "two regimes", 3: "three regimes", 4: "four regimes", 5: "five regimes"}
-WHY = {
-    "gp": "the response is smooth and its noise even",
-    "gp-smooth": "the response is very smooth and its noise even",
-    "sparse-gp": "the response is smooth and the runs are many",
-    "het-gp": "the noise changes with the inputs",
-    "regime-gp": "it is smooth within each regime",
-    "jump-gp": "it is smooth but for a jump between regimes",
-    "iqn-boundary": "its law changes from regime to regime",
-    "iqn-shallow": "its law is no Gaussian around a smooth mean",
-    "iqn-deep": "it changes abruptly or its law is no Gaussian",
-    "iqn-wavy": "it changes quickly along some input",
-    "gp-iqn": "the mean is smooth, what is left is not Gaussian",
-    "boosted": "it changes in steps or along few inputs at a time",
-}
-
-
-def give_account(
+def write_report(
     trials: Trials,
     names: Sequence[str],
     stack: Stack,
@@ -200,8 +199,9 @@ def give_account(
     best = trials.scores(min(names, key=lambda name: float(trials.scores(name)[rows] @ data.weight[rows])))
     entries = sorted((_entry(trials, name, weights.get(name, 0.0), best) for name in trials.trials), key=_order)
     mean, se = mean_and_error(stack.scores, data.weight[rows])
-    law = _law_of_rows([trials.trials[name].q[rows] for name in names], stack)
-    diagnostics = diagnose(law, data.y[rows], data.weight[rows])
+    predicted = _join([trials.trials[name].q[rows] for name in names], stack)
+    diagnostics = diagnose(predicted, data.y[rows], data.weight[rows])
+    caution = f" With {len(rows)} rows this is known only roughly." if len(rows) < FEW_ROWS else ""
     numeric = [j for j in range(data.X.shape[1]) if j not in facts.categorical]
     return SelectionReport(
         entries=tuple(entries),
@@ -210,7 +210,7 @@ def give_account(
         crps_se=se,
         n_scored=len(rows),
         reason=_reason(entries, stack, mean, facts),
-        trust=_trust(diagnostics.sentence, len(rows)),
+        trust=f"{diagnostics.sentence}{caution} ConformalSurrogate adds a guarantee.",
         thin=sparse_regions(data.X, numeric, columns),
         diagnostics=diagnostics.to_dict(),
         seconds=seconds,
@@ -233,7 +233,7 @@ def _entry(trials: Trials, name: str, weight: float, best: FloatArray) -> Entry:
         behind_se=behind_se,
         seconds=round(sum(trial.seconds), 3),
         weight=weight,
-        note=trial.fault,
+        note=trial.note,
     )
 
 
@@ -242,33 +242,30 @@ def _order(entry: Entry) -> tuple[bool, float, float]:
     return entry.behind is None, -entry.weight, 0.0 if entry.behind is None else entry.behind
 
 
-def _law_of_rows(tables: Sequence[FloatArray], stack: Stack) -> PredictiveDistribution:
-    """The joined law of rows that no model had seen."""
+def _join(tables: Sequence[FloatArray], stack: Stack) -> PredictiveDistribution:
+    """The joined distributions of rows that no model had seen."""
     if stack.kind == "pool":
         return Mixture([QuantileFunction(LEVELS, q) for q in tables], stack.weights)
     return QuantileFunction(LEVELS, np.tensordot(stack.weights, np.stack(tables), axes=1))
 
 
 def _reason(entries: Sequence[Entry], stack: Stack, mean: float, facts: Facts) -> str:
-    """Why this and nothing else, in a sentence or two."""
+    """Why this and nothing else, in a sentence or two; nothing is said that was not measured."""
     chosen = [entry for entry in entries if entry.weight > 0]
-    first = chosen[0]
-    regimes = f"The response has {COUNTS[facts.n_regimes]}; " if facts.n_regimes > 1 else ""
-    opening = f"{regimes}the {first.title} did best" + (f": {WHY[first.name]}." if first.name in WHY else ".")
-    opening = opening[0].upper() + opening[1:]
+    scored = [entry for entry in entries if entry.crps is not None]
+    n_late = sum(entry.note == NO_TIME for entry in entries)
+    regimes = f"The response has {COUNTS[facts.n_regimes]} regimes. " if facts.n_regimes > 1 else ""
+    if len(scored) == 1 and n_late:
+        others = "one other" if n_late == 1 else f"{n_late} others"
+        return f"{regimes}Only the {scored[0].title} finished in time; {others} had no time."
+    best = min(chosen, key=lambda entry: entry.crps or 0.0)
     if len(chosen) == 1:
-        rivals = [e for e in entries if e.weight == 0 and e.crps is not None]
-        return opening + (" Joining it with others saved nothing on unseen rows." if rivals else "")
-    best = min(e.crps for e in chosen if e.crps is not None)
+        rest = " Joining it with others saved nothing on rows that no model had seen." if len(scored) > 1 else ""
+        return f"{regimes}The {best.title} did best.{rest}"
     how = "averaging their quantiles" if stack.kind == "average" else "pooling their distributions"
-    listed = " and ".join(f"the {e.title} ({e.weight:.0%})" for e in chosen)
+    listed = " and ".join(f"the {entry.title} ({entry.weight:.0%})" for entry in chosen)
     listed = listed[0].upper() + listed[1:]
-    saved = 1 - mean / best
-    if saved < LEAST_SAID:
-        return f"{opening} {listed} are too close to call on unseen rows; {how} is safer than trusting one to be ahead."
-    return f"{opening} {listed} make up for each other: {how} saves {saved:.1%}."
-
-
-def _trust(sentence: str, n: int) -> str:
-    caution = f" With {n} unseen rows this is known only roughly." if n < FEW_ROWS else ""
-    return f"{sentence}{caution} ConformalSurrogate adds a guarantee."
+    saved = 1 - mean / (best.crps or 1.0)
+    if saved < MIN_SAVING_SAID:
+        return f"{regimes}{listed} are too close to call; {how} is safer than trusting one to be ahead."
+    return f"{regimes}{listed} make up for each other: {how} saves {saved:.1%} of the CRPS of the {best.title} alone."

@@ -1,7 +1,7 @@
-"""Weights for several candidates' laws, fitted to rows that none of them had seen.
+"""Weights for several candidates' distributions, fitted to rows that none of them had seen.
 
-Two ways to join laws with weights w >= 0 that sum to 1. Averaging quantiles, Q(tau) = sum_k w_k Q_k(tau), shifts
-sharp laws to a compromise; pooling distributions, F = sum_k w_k F_k, keeps both answers where candidates disagree.
+Two ways to join them with weights w >= 0 that sum to 1. Averaging quantiles, Q(tau) = sum_k w_k Q_k(tau), shifts
+sharp ones to a compromise; pooling distributions, F = sum_k w_k F_k, keeps both answers where candidates disagree.
 The mean CRPS is convex in w for both: for the pool it is the quadratic w'a - w'B w / 2 with a_k = E|Y_k - y| and
 B_kl = E|Y_k - Y_l| (Gneiting & Raftery 2007, section 4.2), for the average a mean of pinball losses, paper section 3.3.
 """
@@ -17,14 +17,15 @@ import numpy as np
 from scipy.optimize import minimize
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.metrics import is_clearly_better, mean_and_error
 
-N_LEVELS = 50  # the score of 50 quantiles is within 0.1% of that of the whole law
+N_LEVELS = 50  # the score of 50 quantiles is within 0.1% of that of the whole distribution
 LEVELS: FloatArray = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
-NO_SAY = 0.05  # a weight below this is not worth a second model
-WORTH_IT = 0.002  # share of a score that a less simple candidate, or way to join, must save
-HELPS = 0.001  # share of the score that a further candidate must save to be worth cross-validating
+MIN_WEIGHT = 0.05  # less is not worth a second model
+MIN_SAVING = 0.002  # share of a score that a less simple candidate, or way to join, must save
+MIN_HELP = 0.001  # share of the score that a further candidate must save to be worth cross-validating
 TWINS = 0.03  # mean distance of two candidates' quantiles, as a share of the CRPS, below which they are the same
-CAUTION = 4.0  # standard errors that a candidate must be apart from the others to be given all or nothing
+PULL_ERRORS = 4.0  # standard errors that a candidate must be apart from the others to be given all or nothing
 ROWS_AT_ONCE = 2_000
 
 Kind = Literal["single", "average", "pool"]
@@ -56,26 +57,10 @@ def crps_of_table(q: FloatArray, y: FloatArray) -> FloatArray:
     return np.asarray(2 * np.maximum(LEVELS * e, (LEVELS - 1) * e).mean(axis=1))
 
 
-def mean_and_error(scores: FloatArray, weight: FloatArray) -> tuple[float, float]:
-    """Weighted mean and its standard error, sd / sqrt(sum of the weights): a row of weight 2 counts as two rows.
-
-    Args:
-        scores: One for each row, shape (n,).
-        weight: Positive weights, shape (n,).
-
-    Example:
-        >>> mean_and_error(np.array([1.0, 3.0]), np.ones(2))
-        (2.0, 0.7071067811865476)
-    """
-    share = weight / weight.sum()
-    mean = float(share @ scores)
-    return mean, float(np.sqrt(share @ (scores - mean) ** 2 / weight.sum()))
-
-
 def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray) -> Stack:
     """Several candidates joined, unless the best one alone is better on rows that neither choice has seen.
 
-    Joining is the safer choice where luck decides who is best, so the best one alone has to be ahead by a standard
+    Joining is the safer choice where chance decides who is best, so the best one alone has to be ahead by a standard
     error of the paired difference; where weights leave one candidate only, it is that one.
 
     Args:
@@ -85,7 +70,7 @@ def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArra
         fold: Fold of each row, shape (n,).
 
     Returns:
-        The stack; its scores are honest also where weights were fitted.
+        The stack; its scores are out-of-fold also where weights were fitted.
 
     Example:
         >>> y = np.random.default_rng(0).standard_normal(300)
@@ -97,10 +82,10 @@ def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArra
     if len(Q) == 1:
         return alone
     average, pool = _stack("average", _Average(Q, y), weight, fold), _stack("pool", _Pool(Q, y), weight, fold)
-    better = float(pool.scores @ weight) < (1 - WORTH_IT) * float(average.scores @ weight)
+    better = float(pool.scores @ weight) < (1 - MIN_SAVING) * float(average.scores @ weight)
     joined = pool if better else average
-    gain, error = mean_and_error(joined.scores - alone.scores, weight)
-    return alone if gain > error or (joined.weights > 0).sum() == 1 else joined
+    is_alone_better = is_clearly_better(alone.scores, joined.scores, weight, n_errors=1.0)
+    return alone if is_alone_better or (joined.weights > 0).sum() == 1 else joined
 
 
 def _stack(kind: Kind, way: _Way, weight: FloatArray, fold: IntArray) -> Stack:
@@ -109,7 +94,7 @@ def _stack(kind: Kind, way: _Way, weight: FloatArray, fold: IntArray) -> Stack:
 
 
 def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> list[int]:
-    """The best candidate, those that help it most when quantiles are averaged, and those that may be better by luck.
+    """The best candidate, those that help it most when quantiles are averaged, and those not clearly worse.
 
     The second best alone is often the best one's twin and brings nothing; a weaker one of another kind may. Places that
     are left go to candidates within two standard errors of the best, by paired differences.
@@ -135,32 +120,31 @@ def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> li
     while len(team) < min(size, len(Q)):
         others = [k for k in range(len(Q)) if k not in team]
         score = np.array([_joint_score(Q[[*team, k]], y, weight) for k in others])
-        if score.min() > (1 - HELPS) * reached:
+        if score.min() > (1 - MIN_HELP) * reached:
             break
         team.append(others[_first_best(score)])
         reached = float(score.min())
     scores = [crps_of_table(q, y) for q in Q]
     for k in np.argsort(single).tolist():
-        is_rival = k not in team and is_within_luck(scores[k] - scores[team[0]], weight)
+        is_rival = k not in team and is_not_clearly_worse(scores[k], scores[team[0]], weight)
         if is_rival and len(team) < size and not any(_are_twins(Q[k], Q[j], reached / weight.sum()) for j in team):
             team.append(k)
     return team
 
 
+def is_not_clearly_worse(scores: FloatArray, best: FloatArray, weight: FloatArray) -> bool:
+    """Whether mean scores are behind the best by at most two standard errors of the difference, all (n,).
+
+    Example:
+        >>> is_not_clearly_worse(np.array([1.0, 2.0, 3.0]), np.array([0.0, 3.0, 2.5]), np.ones(3))
+        True
+    """
+    return not is_clearly_better(best, scores, weight, n_errors=2.0)
+
+
 def _are_twins(q: FloatArray, r: FloatArray, score: float) -> bool:
     """Whether two tables of quantiles, (n, m), are so alike that joining them changes nothing."""
     return float(np.abs(q - r).mean()) < TWINS * score
-
-
-def is_within_luck(behind: FloatArray, weight: FloatArray) -> bool:
-    """Whether a mean paired difference is below two of its standard errors.
-
-    Example:
-        >>> is_within_luck(np.array([1.0, -1.0, 0.5]), np.ones(3)), is_within_luck(np.array([1.0, 1.1]), np.ones(2))
-        (True, False)
-    """
-    mean, error = mean_and_error(behind, weight)
-    return mean <= 2 * error
 
 
 def _joint_score(Q: FloatArray, y: FloatArray, weight: FloatArray) -> float:
@@ -171,7 +155,7 @@ def _joint_score(Q: FloatArray, y: FloatArray, weight: FloatArray) -> float:
 
 def _first_best(scores: FloatArray) -> int:
     """The first candidate that is as good as the best: those before it are simpler or quicker."""
-    return int(np.argmax(scores <= scores.min() * (1 + WORTH_IT)))
+    return int(np.argmax(scores <= scores.min() * (1 + MIN_SAVING)))
 
 
 def _scores_across(way: _Way, weight: FloatArray, fold: IntArray) -> FloatArray:
@@ -219,20 +203,20 @@ class _Joined(_Way):
     def fit(self, weight: FloatArray) -> FloatArray:
         """Weights within the simplex of least mean score plus a pull to equal ones, S |w - 1/K|^2 / 2.
 
-        S is four standard errors of the candidates' differences: what luck may explain moves a weight little, a
+        S is four standard errors of the candidates' differences: what chance may explain moves a weight little, a
         candidate that is clearly behind loses its weight, and with many rows the pull vanishes.
         """
         share, K = weight / weight.sum(), len(self.single)
-        pull = CAUTION * self._luck(weight)
+        pull = PULL_ERRORS * self._typical_error(weight)
         w = _minimise_on_simplex(
             lambda w: float(share @ self.scores(w)) + 0.5 * pull * float(np.sum((w - 1 / K) ** 2)),
             lambda w: self.gradient(w, share) + pull * (w - 1 / K),
             K,
         )
-        w = np.where(w < NO_SAY, 0.0, w)
+        w = np.where(w < MIN_WEIGHT, 0.0, w)
         return np.asarray(w / w.sum())
 
-    def _luck(self, weight: FloatArray) -> float:
+    def _typical_error(self, weight: FloatArray) -> float:
         """Mean standard error of the differences between the candidates' mean score and that of each."""
         apart = self.single - self.single.mean(axis=0)
         return float(np.mean([mean_and_error(each, weight)[1] for each in apart]))

@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.auto.report import SelectionReport, give_account
-from genbayes.auto.stacking import Stack, choose_stack, find_team, is_within_luck
+from genbayes.auto.report import SelectionReport, write_report
+from genbayes.auto.stacking import Kind, Stack, choose_stack, find_team, is_not_clearly_worse
 from genbayes.auto.trials import NO_TIME, Candidate, Clock, Trials, choose_candidates
 from genbayes.data.columns import MIN_ROWS
 from genbayes.data.folds import draw_folds
@@ -121,7 +121,7 @@ class AutoSurrogate(ScaledSurrogate):
             }
         weights = np.array([stack.weights[names.index(name)] for name in models])
         self.combination_ = Combination(stack.kind, tuple(models.values()), weights, bounds)
-        self.report_ = give_account(trials, names, stack, rows, facts, self._names(), clock.seconds)
+        self.report_ = write_report(trials, names, stack, rows, facts, self._names(), clock.seconds)
         return self
 
     def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run") -> PredictiveDistribution:
@@ -132,12 +132,12 @@ class AutoSurrogate(ScaledSurrogate):
             of: "run" for a new run at x; "mean" for what is known of E[y | x], epistemic only.
 
         Returns:
-            One law per row.
+            One distribution a row.
         """
         check_choice(of, "of", ["run", "mean"])
         check_is_fitted(self, "combination_")
         X = self._checked(X)
-        return self.combination_.law(X) if of == "run" else self.combination_.law_of_mean(X)
+        return self.combination_.predict_run(X) if of == "run" else self.combination_.predict_mean(X)
 
     def summary(self) -> dict[str, str]:
         """What was chosen and why, in words, for reports."""
@@ -148,7 +148,7 @@ class AutoSurrogate(ScaledSurrogate):
             "model": ", ".join(shares) + joined[self.report_.kind],
             "distinct runs": str(self.n_rows_),
             "inputs": str(self.n_features_in_),
-            "out-of-fold CRPS": f"{self.report_.crps:.4g} +- {self.report_.crps_se:.2g}",
+            "out-of-fold CRPS": f"{self.report_.crps:.4g} ± {self.report_.crps_se:.2g}",
             "why": self.report_.reason,
             "training time": f"{self.report_.seconds:.1f} s",
         }
@@ -225,12 +225,12 @@ def _screen(trials: Trials, clock: Clock) -> None:
             if fold and name not in trials.alive:
                 continue
             if not fold and _is_hopeless(trials, name):
-                trials.trials[name].fault = "not tried: what it refines is far behind"
+                trials.trials[name].note = "not tried: what it refines is far behind"
                 continue
             # until something has worked, all the time there is may be spent on it
             trials.run(name, fold, clock.left(SCREENED_BY if trials.alive else FITTED_BY))
             if fold:
-                trials.forgive_lateness(name)  # it has a score and a model from the first fold
+                trials.keep_if_late(name)  # it has a score and a model from the first fold
         if not trials.alive:
             raise _nothing_works(trials, clock)
         n_scored += int(np.sum(trials.fold == fold))
@@ -253,7 +253,7 @@ def _is_hopeless(trials: Trials, name: str) -> bool:
     errors = {each: trials.errors(each)[rows] for each in alive}
     best = min(errors.values(), key=lambda error: float(error @ weight))
     far = float(errors[base] @ weight) > FAR_BEHIND * float(best @ weight)
-    return far and not is_within_luck(errors[base] - best, weight)
+    return far and not is_not_clearly_worse(errors[base], best, weight)
 
 
 def _drop_hopeless(trials: Trials) -> None:
@@ -261,21 +261,18 @@ def _drop_hopeless(trials: Trials) -> None:
     team = _best(trials)
     best = trials.scores(team[0])
     for name in trials.alive:
-        behind = trials.scores(name) - best
-        rows = np.flatnonzero(np.isfinite(behind))
-        if name not in team and not is_within_luck(behind[rows], trials.data.weight[rows]):
-            trials.trials[name].fault = "clearly behind"
+        if name not in team and not is_not_clearly_worse(trials.scores(name), best, trials.data.weight):
+            trials.trials[name].note = "clearly behind"
 
 
 def _nothing_works(trials: Trials, clock: Clock) -> InvalidInput:
-    faults = {trial.fault for trial in trials.trials.values()}
-    if faults <= {NO_TIME}:
+    if all(trial.note == NO_TIME for trial in trials.trials.values()):
         return InvalidInput(
             f"time_limit must leave time for at least one candidate, got {clock.limit!r} seconds for "
             f"{len(trials.data)} rows; raise it, or name a quick one: candidates=['gp']"
         )
-    told = "; ".join(f"{name}: {trial.fault}" for name, trial in trials.trials.items())
-    return InvalidInput(f"candidates must include one that can be fitted to these runs, got none ({told})")
+    notes = "; ".join(f"{name}: {trial.note}" for name, trial in trials.trials.items())
+    return InvalidInput(f"candidates must include one that can be fitted to these runs, got none ({notes})")
 
 
 def _validate(trials: Trials, clock: Clock) -> None:
@@ -295,7 +292,7 @@ def _validate(trials: Trials, clock: Clock) -> None:
             if left is not None and left < trial.seconds[0]:
                 return
             trials.run(name, fold, left)
-            trials.forgive_lateness(name)
+            trials.keep_if_late(name)
         n_scored += int(rows.sum())
 
 
@@ -321,48 +318,42 @@ def _weigh(trials: Trials, clock: Clock) -> tuple[list[str], Stack, IntArray]:
 
 @dataclass(frozen=True)
 class Combination:
-    """Models and how they are joined.
+    """Fitted models and how they are joined.
 
     Attributes:
         kind: "single", "average" of quantiles, or "pool" of distributions.
         models: The fitted models, K of them.
         weights: Their weights, positive, summing to 1, shape (K,).
-        bounds: Bounds that no law leaves.
+        bounds: Bounds that no distribution leaves.
     """
 
-    kind: Literal["single", "average", "pool"]
+    kind: Kind
     models: tuple[Predicts, ...]
     weights: FloatArray
     bounds: Bounds = (None, None)
 
-    def law(self, X: FloatArray) -> PredictiveDistribution:
-        """The law of a new run at each row of X, shape (n, d)."""
-        laws: list[PredictiveDistribution] = [model.predict_distribution(X) for model in self.models]
-        if len(laws) == 1 and self.bounds == (None, None):
-            return laws[0]
-        if self.kind == "average":
-            return self._table(sum(w * law.ppf(GRID) for w, law in zip(self.weights, laws, strict=True)))
-        pooled = laws[0] if len(laws) == 1 else Mixture(laws, self.weights)
-        return pooled if self.bounds == (None, None) else self._table(pooled.ppf(GRID))
+    def predict_run(self, X: FloatArray) -> PredictiveDistribution:
+        """The distribution of a new run at each row of X, shape (n, d)."""
+        parts = [model.predict_distribution(X) for model in self.models]
+        if self.kind == "average" and len(parts) > 1:
+            q = sum(w * part.ppf(GRID) for w, part in zip(self.weights, parts, strict=True))
+            return QuantileFunction(GRID, np.asarray(q), support=self.bounds)
+        return self._within_bounds(parts[0] if len(parts) == 1 else Mixture(parts, self.weights))
 
-    def law_of_mean(self, X: FloatArray) -> PredictiveDistribution:
+    def predict_mean(self, X: FloatArray) -> PredictiveDistribution:
         """What the models know of E[y | x], those that know it, with their weights."""
-        laws, weights = [], []
-        for model, weight in zip(self.models, self.weights, strict=True):
-            if gives_mean(model):
-                laws.append(model.predict_distribution(X, of="mean"))
-                weights.append(float(weight))
-        if not laws:
+        know = [(model, w) for model, w in zip(self.models, self.weights, strict=True) if gives_mean(model)]
+        if not know:
             raise InvalidInput("of must be 'run', got 'mean'; no chosen model tells its own ignorance from noise")
-        joined = self._join_means(laws, np.array(weights) / sum(weights))
-        return joined if self.bounds == (None, None) else self._table(joined.ppf(GRID))
-
-    def _join_means(self, laws: Sequence[PredictiveDistribution], share: FloatArray) -> PredictiveDistribution:
+        parts = [model.predict_distribution(X, of="mean") for model, _ in know]
+        share = np.array([float(w) for _, w in know]) / sum(float(w) for _, w in know)
         if self.kind == "average":
-            mean = np.tensordot(share, [law.mean() for law in laws], axes=1)
-            sd = np.tensordot(share, [law.std() for law in laws], axes=1)
-            return Normal(loc=mean, scale=sd)
-        return laws[0] if len(laws) == 1 else Mixture(laws, share)
+            mean = np.tensordot(share, [part.mean() for part in parts], axes=1)
+            sd = np.tensordot(share, [part.std() for part in parts], axes=1)
+            return self._within_bounds(Normal(loc=mean, scale=sd))
+        return self._within_bounds(parts[0] if len(parts) == 1 else Mixture(parts, share))
 
-    def _table(self, q: Any) -> QuantileFunction:
-        return QuantileFunction(GRID, np.asarray(q), support=self.bounds)
+    def _within_bounds(self, joined: PredictiveDistribution) -> PredictiveDistribution:
+        if self.bounds == (None, None):
+            return joined
+        return QuantileFunction(GRID, joined.ppf(GRID), support=self.bounds)

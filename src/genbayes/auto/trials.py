@@ -113,14 +113,14 @@ class Trial:
         candidate: Which.
         q: Out-of-fold quantiles at `LEVELS`, NaN where it was not tried, shape (n, m).
         seconds: Time of its fits, one by one.
-        fault: Why it was given up; empty if it was not.
+        note: Why it was given up; empty if it was not.
         first: The model of the first fold.
     """
 
     candidate: Candidate
     q: FloatArray
     seconds: list[float] = field(default_factory=list)
-    fault: str = ""
+    note: str = ""
     first: Any = None
 
 
@@ -151,7 +151,7 @@ class Trials:
     @property
     def alive(self) -> list[str]:
         """Names of the candidates that have a score and have not failed."""
-        return [name for name, trial in self.trials.items() if not trial.fault and trial.first is not None]
+        return [name for name, trial in self.trials.items() if not trial.note and trial.first is not None]
 
     def run(self, name: str, fold: int, seconds: float | None) -> None:
         """Fit one candidate without a fold and predict it; what goes wrong is recorded."""
@@ -165,23 +165,23 @@ class Trials:
             if not np.isfinite(q).all():
                 raise ValueError("predicted quantiles that are not finite")
         except Exception as error:  # recorded and shown in the report
-            trial.fault = _told(error)
+            trial.note = _one_line(error)
             return
         trial.q[held_out] = q
         trial.first = model if trial.first is None else trial.first
 
-    def forgive_lateness(self, name: str) -> None:
+    def keep_if_late(self, name: str) -> None:
         """Keep a candidate in spite of a fold for which it had no time; what it did on others counts."""
         trial = self.trials[name]
-        trial.fault = "" if trial.fault == NO_TIME and trial.first is not None else trial.fault
+        trial.note = "" if trial.note == NO_TIME and trial.first is not None else trial.note
 
     def final(self, name: str, seconds: float | None) -> Any:
         """One candidate fitted to all rows; where that fails or takes too long, its model of the first fold."""
         trial = self.trials[name]
         self._announce(f"{trial.candidate.title}, all rows")
-        fault = trial.fault
+        note = trial.note
         model = self._attempt(trial, np.arange(len(self.data)), 0, seconds)
-        trial.fault = fault  # a candidate that was chosen has shown that it works
+        trial.note = note  # a candidate that was chosen has shown that it works
         return trial.first if model is None else model
 
     def scores(self, name: str) -> FloatArray:
@@ -195,7 +195,7 @@ class Trials:
 
     def _attempt(self, trial: Trial, rows: IntArray, number: int, seconds: float | None) -> Any:
         if seconds is not None and seconds <= 0:
-            trial.fault = NO_TIME
+            trial.note = NO_TIME
             return None
         part, started = self.data.take(rows), now()
         seed = int(np.random.default_rng([self._seed[trial.candidate.name], number]).integers(2**31))
@@ -205,9 +205,9 @@ class Trials:
                 model = trial.candidate.make(seed)
                 return model.fit(part.X, part.y, **_weights_for(model, part.weight))
         except OutOfTime:
-            trial.fault = NO_TIME
+            trial.note = NO_TIME
         except Exception as error:  # recorded and shown in the report
-            trial.fault = _told(error)
+            trial.note = _one_line(error)
         finally:
             trial.seconds.append(now() - started)
         return None
@@ -220,6 +220,6 @@ def _weights_for(model: Any, weight: FloatArray) -> dict[str, FloatArray]:
     return {}
 
 
-def _told(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     """One line for the report."""
     return f"{type(error).__name__}: {error}".splitlines()[0][:300]

@@ -30,7 +30,7 @@ from genbayes.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from genbayes.auto import Entry, SelectionReport
+    from genbayes.auto import SelectionReport
 
 
 def compare(
@@ -82,8 +82,8 @@ def _show(
     from rich.text import Text
 
     title = f"Surrogates for {target} of {runs.name}, {n_rows:,} rows, in {told.seconds:.0f} s"
-    columns = ["name", "CRPS", "± SE", "behind", "rows", "s", "weight", "surrogate"]
-    print_table(title, columns, [_row(entry) for entry in told.entries])
+    columns = ["name", "surrogate", "CRPS", "± SE", "behind", "rows", "s", "weight", ""]
+    print_table(title, columns, [entry.cells() for entry in told.entries])
     console = standard_output()
     together = f"Chosen: CRPS {told.crps:.4g} ± {told.crps_se:.2g} on {told.n_scored:,} unseen rows."
     console.print(Text(together, style="bold"), soft_wrap=True)
@@ -97,18 +97,4 @@ def _show(
             if output is not None
             else [f"{again} -o model.gb"]
         ),
-    )
-
-
-def _row(entry: Entry) -> tuple[str, ...]:
-    scored = entry.crps is not None
-    return (
-        entry.name,
-        f"{entry.crps:.4g}" if scored else "-",
-        f"{entry.crps_se:.2g}" if scored else "-",
-        entry.lag,
-        f"{entry.n_scored:,}" if scored else "-",
-        f"{entry.seconds:.1f}",
-        f"{entry.weight:.0%}" if entry.weight > 0 else "-",
-        f"{entry.title} ({entry.note})" if entry.note else entry.title,
     )

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from genbayes.auto import Entry, SelectionReport
+from genbayes.auto import SelectionReport
 from genbayes.plotting import plot_calibration, plot_pit, plot_reliability, plot_scores
 from genbayes.plotting.style import default_settings, new_axes
 from genbayes.report.page import (
@@ -107,16 +107,8 @@ def _scores_figure(report: SelectionReport, target: str) -> Html:
 
 
 def _table(report: SelectionReport) -> Html:
-    head = ("surrogate", "name", "CRPS", "± SE", "behind", "rows", "seconds", "weight", "")
-    return card("Every surrogate that was tried", grid(head, [_line(entry) for entry in report.entries]))
-
-
-def _line(entry: Entry) -> tuple[str, ...]:
-    crps = "" if entry.crps is None else format_number(entry.crps, 4)
-    error = "" if entry.crps_se is None else format_number(entry.crps_se, 2)
-    rows = f"{entry.n_scored:,}" if crps else ""
-    weight = f"{entry.weight:.0%}" if entry.weight > 0 else ""
-    return entry.title, entry.name, crps, error, entry.lag, rows, f"{entry.seconds:.1f}", weight, entry.note
+    head = ("name", "surrogate", "CRPS", "± SE", "behind", "rows", "seconds", "weight", "")
+    return card("Every surrogate that was tried", grid(head, [entry.cells(format_number) for entry in report.entries]))
 
 
 def _calibration_figures(diagnostics: Mapping[str, Any]) -> list[Html]:

@@ -1,7 +1,8 @@
-"""Writes docs/api.md from the code: every public name, its arguments, its first line, and where to read more.
+"""Writes docs/api.md and the table of models in docs/models/index.md from the code.
 
-Public is what a folder re-exports in `__all__`. Run `python docs/build_api.py` after changing a public name, argument
-or first line; tests/docs compares the page with what the code says.
+Public is what a folder re-exports in `__all__`, and in a single file what it defines without an underscore. Run
+`python docs/build_api.py` after changing a public name, argument or first line, or the registry; tests/docs compares
+the pages with what the code says.
 """
 
 from __future__ import annotations
@@ -16,19 +17,21 @@ from pathlib import Path
 from typing import Any
 
 import genbayes
+from genbayes.models.registry import OURS, Facts, RegisteredModel
 
-__all__ = ["build"]
+__all__ = ["build", "build_models"]
 
 PAGE = Path(__file__).with_name("api.md")
-NO_API = {"cli", "gp", "models", "optimise", "tabular"}  # the first has a page of its own; models and
-# campaigns stand on the others
+MODELS = Path(__file__).with_name("models") / "index.md"
+TABLE = re.compile(r"(?<=<!-- written by docs/build_api.py -->\n).*?(?=<!-- end -->)", re.DOTALL)
+NO_API = {"cli"}  # it has a page of its own
 
 
 @dataclass(frozen=True)
 class Section:
     """One folder of the package: for whom it is, and which page explains it; some names have another.
 
-    The methods of `like`, a class of the same interface described before, are not told again.
+    The methods of `like`, a class of the same interface described before, are not described again.
     """
 
     folder: str
@@ -40,40 +43,42 @@ class Section:
 
 REPORT = "quickstart.md#one-command"
 DATA, FILES, LOSS = "concepts/data.md", "concepts/files.md", "concepts/loss.md"
-LAW, NETWORK, SCORES = "concepts/distribution.md", "concepts/quantile-network.md", "concepts/scores.md"
+DISTRIBUTION, NETWORK, SCORES = "concepts/distribution.md", "concepts/quantile-network.md", "concepts/scores.md"
 CHOOSING, DIAGNOSTICS, TRAINING = "concepts/choosing.md", "concepts/diagnostics.md", "concepts/training.md"
+CAMPAIGNS = "concepts/campaigns.md"
+MODEL_PAGES = {
+    "AutoSurrogate": CHOOSING,
+    "BoostedQuantiles": "models/boosted-quantiles.md",
+    "ConformalSurrogate": "concepts/calibration.md",
+    "DeepGP": "models/deep-gp.md",
+    "GPInformedSurrogate": f"{CHOOSING}#a-network-on-what-a-gp-leaves",
+    "HeteroskedasticGP": "models/heteroskedastic-gp.md",
+    "ModularJumpGP": "models/modular-jump-gp.md",
+    "QuantileSurrogate": NETWORK,
+    "RegimeGP": "models/regime-gp.md",
+    "SparseGP": "models/sparse-gp.md",
+    "StationaryGP": "models/stationary-gp.md",
+}
 SECTIONS = [
     Section(
-        "surrogate",
-        "Models to fit.",
-        "quickstart.md",
-        {"GPInformedSurrogate": f"{CHOOSING}#a-network-on-what-a-gp-leaves"},
-    ),
-    Section("selection", "The surrogate that chooses for you.", CHOOSING, {}, like=genbayes.QuantileSurrogate),
-    Section(
-        "baselines",
-        "The competitors, with the methods of [QuantileSurrogate](#quantilesurrogate); only further ones are listed.",
-        "baselines/index.md",
-        {
-            "BoostedQuantiles": "baselines/boosted-quantiles.md",
-            "DeepGP": "baselines/deep-gp.md",
-            "HeteroskedasticGP": "baselines/heteroskedastic-gp.md",
-            "ModularJumpGP": "baselines/modular-jump-gp.md",
-            "RegimeGP": "baselines/regime-gp.md",
-            "SparseGP": "baselines/sparse-gp.md",
-            "StationaryGP": "baselines/stationary-gp.md",
-        },
+        "models",
+        "Models to fit, all with the methods of [QuantileSurrogate](#quantilesurrogate); only further ones are listed.",
+        "models/index.md",
+        MODEL_PAGES,
         like=genbayes.QuantileSurrogate,
     ),
-    Section("models.registry", "The one list of models.", "adding/baseline.md", {"load": FILES}),
-    Section("models.protocols", "What only some models can do.", "adding/baseline.md", {}),
-    Section("distribution", "What models return.", LAW, {"Predictor": "quickstart.md"}),
+    Section("auto", "The surrogate that chooses for you.", CHOOSING, {}, like=genbayes.QuantileSurrogate),
     Section(
-        "calibration",
-        "Coverage that is promised for finite samples, and checks of laws that promise none.",
-        DIAGNOSTICS,
-        {"ConformalSurrogate": "concepts/calibration.md"},
+        "conformal",
+        "Coverage that is guaranteed for finite samples.",
+        MODEL_PAGES["ConformalSurrogate"],
+        {},
+        like=genbayes.QuantileSurrogate,
     ),
+    Section("models.registry", "The one list of models.", "adding/model.md", {"load": FILES}),
+    Section("models.protocols", "What only some models can do.", "adding/model.md", {}),
+    Section("distribution", "What models return.", DISTRIBUTION, {}),
+    Section("diagnostics", "Is a model calibrated, and where does its CRPS come from?", DIAGNOSTICS, {}),
     Section(
         "metrics",
         "Scores from arrays.",
@@ -87,36 +92,32 @@ SECTIONS = [
         SCORES,
         dict.fromkeys(["MainEffect", "Slice", "main_effects", "slice_inputs"], REPORT),
     ),
-    Section("reports", "Pages to read and to send.", REPORT, {}),
-    Section(
-        "design",
-        "Campaigns: which runs to make next, and what they gave.",
-        "concepts/campaigns.md",
-        {},
-    ),
+    Section("report", "Pages to read and to send.", REPORT, {}),
+    Section("design", "Which runs to make next.", "concepts/design.md", {}),
+    Section("campaign", "Campaigns: runs to make, and what they gave, in a database.", CAMPAIGNS, {}),
     Section(
         "data",
         "Tables of runs, and the space of a simulator's inputs.",
         DATA,
-        dict.fromkeys(["Box", "Choice", "Integer", "Linear", "Log"], "concepts/campaigns.md#inputs"),
+        dict.fromkeys(["Box", "Choice", "Integer", "Linear", "Log"], f"{CAMPAIGNS}#inputs"),
     ),
     Section(
         "plotting",
         "Pictures from arrays, each on the Matplotlib axis it is given or on a new one.",
         REPORT,
         dict.fromkeys(["plot_calibration", "plot_decomposition", "plot_pit", "plot_reliability"], DIAGNOSTICS)
-        | dict.fromkeys(["plot_fan", "plot_fan_by_category"], LAW)
+        | dict.fromkeys(["plot_fan", "plot_fan_by_category"], DISTRIBUTION)
         | {"plot_scores": CHOOSING, "plot_training": TRAINING},
     ),
     Section("errors", "What is raised, and what is warned of.", f"{DATA}#what-is-refused", {}),
     Section(
-        "features",
+        "models.regimes",
         "Feature maps, and the rule for loss weights.",
         "adding/feature-map.md",
         dict.fromkeys(["Bimodality", "measure_bimodality"], f"{LOSS}#which-weights"),
     ),
     Section(
-        "network",
+        "models.network",
         "The network and its loss, for those who build on them.",
         NETWORK,
         dict.fromkeys(
@@ -153,11 +154,40 @@ examples are in the docstrings: `help(genbayes.QuantileSurrogate)`. Written by `
 
 
 def build() -> str:
-    """The whole page."""
+    """The whole API page."""
     _check_complete()
     parts = [HEAD, _top_level()]
     parts += [_section(section) for section in SECTIONS]
     return "\n".join(parts)
+
+
+def build_models(page: str) -> str:
+    """The page of models with its table as the registry is."""
+    rows = []
+    for model in OURS:
+        link = _relative(MODEL_PAGES[model.disk_name])
+        rows.append([f"`{model.name}`", f"[{model.title}]({link})", model.assumes, model.suits, _tried(model)])
+    head = ["name", "model", "what it assumes", "when to choose it", "tried by `auto`"]
+    return TABLE.sub(lambda _: _table(head, rows), page)
+
+
+def _tried(model: RegisteredModel) -> str:
+    """When AutoSurrogate tries a model unasked, in words; limits of one or two digits and zeros are found exactly."""
+    worth = model.worth_trying or (lambda facts: False)
+    limits = [digits * 10**power for power in range(5) for digits in range(10, 100)]
+    sizes = [n for limit in limits for n in (limit, limit + 1)]
+    one_regime, regimes = ([n for n in sizes if worth(Facts(n=n, n_regimes=k))] for k in (1, 2))
+    tried = one_regime or regimes
+    if not tried:
+        return "if named"
+    first, last = tried[0], tried[-1]
+    words = (
+        [] if first == sizes[0] else [f"from {first:,} runs on" if first in limits else f"beyond {first - 1:,} runs"]
+    )
+    words += [] if last == sizes[-1] else [f"to {last:,} runs"]
+    words += [] if one_regime == regimes else ["if y has regimes" if regimes else "if y has one regime"]
+    words += [f"unless `{model.refines}` is far behind"] if model.refines else []
+    return ", ".join(words) or "always"
 
 
 def _check_complete() -> None:
@@ -167,66 +197,70 @@ def _check_complete() -> None:
     assert not missing, f"SECTIONS must describe every folder, got none for {sorted(missing)}"
 
 
+def _public(folder: str) -> dict[str, Any]:
+    """Public names of a folder, or of a file, with what they are."""
+    module = import_module(f"genbayes.{folder}")
+    defined = [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+    ]
+    return {name: getattr(module, name) for name in getattr(module, "__all__", sorted(defined))}
+
+
+def _home(name: str) -> str:
+    """The first folder of SECTIONS that has a name."""
+    return next((section.folder for section in SECTIONS if name in _public(section.folder)), "")
+
+
 def _top_level() -> str:
     rows = []
     for name in genbayes.__all__:
-        value = getattr(genbayes, name)
-        home = getattr(value, "__module__", "").split(".")[1:2]
-        section = next((part for part in SECTIONS if part.folder.split(".")[0] in home), None)
-        place = f"[genbayes.{section.folder}](#{_anchor(section.folder)})" if section else f"[files]({FILES})"
-        rows.append(
-            [
-                _call(name, value) if name in ("load", "register_model", "registered_models") else f"`{name}`",
-                _first_line(name, value),
-                place,
-            ]
-        )
-    rows[[row[0] for row in rows].index("`__version__`")][2] = ""
+        value, home = getattr(genbayes, name), _home(name)
+        place = f"[genbayes.{home}](#{_anchor(home)})" if home else ""
+        rows.append([_call(name, value) if inspect.isfunction(value) else f"`{name}`", _first_line(name, value), place])
     about = "What most people need; `genbayes.metrics` comes along, the other folders are imported by name."
     return f"## genbayes\n{about}\n\n{_table(['name', 'what it is', 'described in'], rows)}"
 
 
 def _section(section: Section) -> str:
-    module = import_module(f"genbayes.{section.folder}")
+    public = _public(section.folder)
     title = f"## genbayes.{section.folder}\n{section.about} `from genbayes.{section.folder} import ...`\n"
     if section.folder == "errors":
-        return f"{title}\n{_errors(module)}"
-    rows = []
-    for name in module.__all__:
-        page = section.pages.get(name, section.page)
-        rows.append([_call(name, getattr(module, name)), _first_line(name, getattr(module, name)), _link(page)])
+        return f"{title}\n{_errors(public)}"
+    rows = [
+        [_call(name, value), _first_line(name, value), _link(section.pages.get(name, section.page))]
+        for name, value in public.items()
+    ]
     parts = [title, _table(["name", "what it does", "more"], rows)]
-    told = set(dir(section.like)) if section.like else set()
-    classes = [name for name in module.__all__ if inspect.isclass(getattr(module, name))]
-    parts += [_class(name, getattr(module, name), told) for name in classes]
+    classes = {name: value for name, value in public.items() if inspect.isclass(value)}
+    for name, value in classes.items():
+        if _home(name) != section.folder:
+            continue  # described above
+        bases = {base for base in value.__mro__[1:] if base in classes.values()}
+        bases |= {section.like} if section.like and value is not section.like else set()
+        parts.append(_class(name, value, {attribute for base in bases for attribute in dir(base)}))
     return "\n".join(part for part in parts if part)
 
 
-def _class(name: str, value: type, told: set[str]) -> str:
-    """Arguments or attributes of a class and those methods not told elsewhere; nothing for one without any."""
+def _class(name: str, value: type, described: set[str]) -> str:
+    """Arguments or attributes of a class and its methods that are not described elsewhere."""
     parts = []
     if "Args:" in (value.__doc__ or ""):
         rows = [[f"`{arg}`", _default(value, arg), text] for arg, text in _entries(value, "Args")]
         parts.append(_table(["argument", "default", "meaning"], rows))
     if "Attributes:" in (value.__doc__ or ""):
         parts.append(_table(["attribute", "meaning"], [[f"`{name}`", text] for name, text in _entries(value)]))
-    methods = [[_call(method, body), _first_line(method, body)] for method, body in _methods(value, told)]
+    methods = [[_call(method, body), _first_line(method, body)] for method, body in _methods(value, described)]
     if methods:
         parts.append(_table(["method", "what it does"], methods))
     return f"### {name}\n" + "\n".join(parts) if parts else ""
 
 
-def _methods(value: type, told: set[str]) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties that our classes define, without those of a base described in the same folder.
-
-    Nor those told elsewhere, nor what is learnt in a fit, which is among the attributes.
-    """
-    ours = [cls for cls in value.__mro__ if cls.__module__.startswith("genbayes")]
-    folder = value.__module__.split(".")[1]
-    described = {attribute for base in ours[1:] if base.__module__.split(".")[1] == folder for attribute in vars(base)}
-    described |= told
+def _methods(value: type, described: set[str]) -> Iterator[tuple[str, Any]]:
+    """Public methods and properties that our classes define; what is learnt in a fit is among the attributes."""
     seen: set[str] = set()
-    for cls in ours:
+    for cls in (cls for cls in value.__mro__ if cls.__module__.startswith("genbayes")):
         for name, body in vars(cls).items():
             if name.startswith("_") or name.endswith("_") or name in seen | described:
                 continue
@@ -235,10 +269,9 @@ def _methods(value: type, told: set[str]) -> Iterator[tuple[str, Any]]:
                 yield name, body
 
 
-def _errors(module: Any) -> str:
+def _errors(public: dict[str, Any]) -> str:
     rows = []
-    for name in module.__all__:
-        error = getattr(module, name)
+    for name, error in public.items():
         also = ", ".join(f"`{base.__name__}`" for base in error.__bases__)
         rows.append([f"`{name}`", _first_line(name, error), also])
     return _table(["name", "when", "is also"], rows)
@@ -319,6 +352,11 @@ def _link(page: str) -> str:
     return f"[{title}]({page})"
 
 
+def _relative(page: str) -> str:
+    """A page of docs as docs/models/index.md links to it."""
+    return page.removeprefix("models/") if page.startswith("models/") else f"../{page}"
+
+
 def _anchor(folder: str) -> str:
     return f"genbayes{folder}".replace(".", "")
 
@@ -330,3 +368,4 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(build(), encoding="utf-8")
+    MODELS.write_text(build_models(MODELS.read_text(encoding="utf-8")), encoding="utf-8")

@@ -25,6 +25,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from genbayes.models.registry import OURS
+
 DOCS = Path(__file__).parents[2] / "docs"
 README = DOCS.parent / "README.md"
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
@@ -220,15 +222,48 @@ def test_every_page_can_be_reached_from_the_index() -> None:
     assert set(PAGES) - {README} <= reached
 
 
-def test_the_api_page_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+PLACES = [DOCS.parent, DOCS.parent / "src" / "genbayes", DOCS.parent / "benchmarks" / "src" / "genbayes_bench"]
+
+
+def files_named_by(page: Path) -> Iterator[str]:
+    """Files and folders of the source as pages name them: `models/gp/exact.py`, or `models/gp/`: `exact.py`."""
+    folder = ""
+    prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for name, colon in re.findall(r"`([\w/]+(?:/|\.py))`(:?)", prose):
+        yield name if "/" in name or not folder else f"{folder}{name}"
+        folder = name if colon else folder if "/" not in name else ""
+
+
+OF_THE_SOURCE = [page for page in PAGES if page.parent.name in ("concepts", "models", "adding")]
+OF_BENCHMARKS = {DOCS / "adding" / "problem.md", DOCS / "adding" / "benchmark-method.md"}
+
+
+@pytest.mark.parametrize("page", [page for page in OF_THE_SOURCE if page not in OF_BENCHMARKS], ids=name)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    lost = [file for file in files_named_by(page) if not any((place / file).exists() for place in PLACES)]
+    assert not lost, f"{name(page)} must name files that exist, got {lost}"
+
+
+@pytest.fixture
+def builder(monkeypatch: pytest.MonkeyPatch) -> Any:
     spec = importlib.util.spec_from_file_location("build_api", DOCS / "build_api.py")
     assert spec is not None
     assert spec.loader is not None
-    builder = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "build_api", builder)
-    spec.loader.exec_module(builder)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "build_api", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_api_page_is_up_to_date(builder: Any) -> None:
     written = (DOCS / "api.md").read_text(encoding="utf-8")
     assert written == builder.build(), "docs/api.md must be as the code is; run python docs/build_api.py"
+
+
+def test_the_table_of_models_is_the_registry(builder: Any) -> None:
+    written = (DOCS / "models" / "index.md").read_text(encoding="utf-8")
+    assert written == builder.build_models(written), "docs/models must be as the registry is; python docs/build_api.py"
+    assert all(f"| `{model.name}` |" in written for model in OURS)
 
 
 # the checks themselves

@@ -222,7 +222,7 @@ class StationaryGP(GaussianBaseline):
     means and counts. Exact to 3,000 distinct inputs; beyond, parameters come from a Vecchia likelihood and predictions
     from inducing points and near neighbours together. Engine: our own BFGS on analytic gradients with one Cholesky
     factor a step (`genbayes.models.gp`), which needs no extra and is faster than the wrappers we measured
-    (docs/baselines/stationary-gp.md).
+    (docs/models/stationary-gp.md).
 
     Args:
         kernel: "matern52"; or "squared-exponential", for responses that are smooth to any order, to 3,000 inputs.

@@ -1,6 +1,7 @@
 """How strong the tests are: a seeded sample of changed expressions, and which of them a test notices.
 
     python tools/mutants.py sample --seed 0 --count 300 -o tools/mutants/sample.json
+    python tools/mutants.py find tools/mutants/sample.json [--renames tools/mutants/renames.json]
     python tools/mutants.py run tools/mutants/sample.json -o records.jsonl [--root DIR] [--jobs 1]
     python tools/mutants.py compare tools/mutants/sample.json tools/mutants/before.jsonl records.jsonl
 
@@ -66,16 +67,32 @@ def run(args: argparse.Namespace) -> None:
     _print_counts(args.output)
 
 
-def _find(args: argparse.Namespace, root: Path) -> dict[str, tuple[Site | None, str]]:
-    """Where the mutants are now; those that are gone are recorded."""
+def find(args: argparse.Namespace) -> None:
+    """Print where mutants are that are not found as they were, without trying any."""
+    mutants, found = _read_sample(args.sample), _look_for(args, args.root)
+    for name, (site, how) in found.items():
+        if how != "exact":
+            was, now = mutants[name], None if site is None else site.mutant
+            print(f"{name}  {how}\n    {was.file} {was.function}: {was.statement}\n    {was.before}  ->  {was.after}")
+            if now is not None:
+                print(f"    {now.file} {now.function}: {now.statement}\n    {now.before}  ->  {now.after}")
+    print(f"{sum(site is not None for site, _ in found.values())} of {len(found)} are found")
+
+
+def _look_for(args: argparse.Namespace, root: Path) -> dict[str, tuple[Site | None, str]]:
+    """Where the mutants are now, by their ids, or why they are nowhere."""
     wanted = _read_sample(args.sample)
     if args.killed_in:
         known = _read(args.killed_in)
         wanted = {name: mutant for name, mutant in wanted.items() if known.get(name, {}).get("outcome") in NOTICED}
     index = Index(sites_under(root), json.loads(args.renames.read_text()) if args.renames else None)
+    return {name: index.find(mutant) for name, mutant in wanted.items()}
+
+
+def _find(args: argparse.Namespace, root: Path) -> dict[str, tuple[Site | None, str]]:
+    """Where the mutants are now; those that are gone are recorded."""
+    found, recorded = _look_for(args, root), _read(args.output)
     reasons = json.loads(args.reasons.read_text()) if args.reasons else {}
-    found = {name: index.find(mutant) for name, mutant in wanted.items()}
-    recorded = _read(args.output)
     for name, (site, why) in found.items():
         if site is None and name not in recorded:
             _append(args.output, {"id": name, "outcome": "gone", "reason": reasons.get(name, why)})
@@ -115,6 +132,13 @@ def _print_counts(path: Path) -> None:
     print(f"{path}:", ", ".join(f"{n} {outcome}" for outcome, n in counts.most_common()))
 
 
+def _add_search(command: argparse.ArgumentParser) -> None:
+    command.add_argument("sample", type=Path)
+    command.add_argument("--root", type=Path, default=Path.cwd(), help="the project; the current folder unless told")
+    command.add_argument("--renames", type=Path, help="JSON table, old name to new")
+    command.add_argument("--killed-in", type=Path, help="records: only mutants that were killed there")
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -125,14 +149,14 @@ def main() -> None:
     command.add_argument("--count", type=int, default=300)
     command.add_argument("-o", "--output", type=Path, required=True)
     command.set_defaults(call=sample)
+    command = commands.add_parser("find", help="say where they are now, without trying any")
+    _add_search(command)
+    command.set_defaults(call=find)
     command = commands.add_parser("run", help="try them")
-    command.add_argument("sample", type=Path)
+    _add_search(command)
     command.add_argument("-o", "--output", type=Path, required=True, help="records, a line each; continued if there")
-    command.add_argument("--root", type=Path, default=Path.cwd(), help="the project; the current folder unless told")
     command.add_argument("--map", type=Path, help="which tests reach which mutants; made if not there")
-    command.add_argument("--renames", type=Path, help="JSON table, old name to new")
     command.add_argument("--reasons", type=Path, help="JSON table, id to the reason why its code is gone")
-    command.add_argument("--killed-in", type=Path, help="records: only mutants that were killed there")
     command.add_argument("--jobs", type=int, default=1)
     command.add_argument("--seconds-per-mutant", type=float, default=60.0)
     command.add_argument("--hours", type=float, default=2.0, help="after which no mutant is begun")

@@ -81,9 +81,9 @@ def test_the_response_is_read_from_a_json_line_or_a_file(begun, tmp_path) -> Non
 def test_failures_are_recorded_and_too_many_end_it(begun) -> None:
     answer = begun("worker", *WHERE, "--timeout", "0.3", "--failures-in-row", "2", "--", "sleep", "30")
     assert answer.code == 2
-    assert "Error: simulator must give results now and then, got 2 failures in a row" in answer.err
+    assert "Error: The simulator failed 2 times in a row" in answer.err
     found = begun("design", "status", *WHERE, "--json").json
-    assert found["failures"][0] == [1, "no result within 0.3 s; the program was ended"]
+    assert found["failures"][0] == [1, "no result within 0.3 s; the program was stopped"]
     assert (found["n_failed"], found["n_running"]) == (2, 0)
 
 

@@ -47,56 +47,6 @@ if TYPE_CHECKING:
     from genbayes.models.protocols import Fits
 
 
-def default_worker() -> str:
-    """Host and process."""
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
-def store_class() -> type[Store]:
-    """Where campaigns are kept, or what must be installed first."""
-    try:
-        from genbayes.campaign.store import Store
-    except ModuleNotFoundError as error:
-        if error.name != "sqlalchemy":
-            raise
-        raise MissingExtra(
-            "sqlalchemy must be installed for campaigns, got none; pip install 'genbayes[design]'"
-        ) from error
-    return Store
-
-
-def check_space(space: Box) -> Box:
-    """The space, if none of its inputs is called like a column of a campaign's frame."""
-    taken = set(space.names) & {*FIRST_COLUMNS, *LAST_COLUMNS}
-    if taken:
-        raise InvalidInput(f"inputs must not be called like columns of a campaign, got {sorted(taken)[0]!r}; rename it")
-    return space
-
-
-def check_same_space(given: Box, kept: Box, name: str) -> None:
-    """Refuse a space that is not the one a campaign was created with; the order of the inputs does not matter."""
-    for which in dict.fromkeys([*given.names, *kept.names]):
-        ours, theirs = given.inputs.get(which), kept.inputs.get(which)
-        if ours != theirs:
-            raise InvalidInput(
-                f"space must be the one that campaign {name!r} was created with, got {ours!r} for {which!r}, "
-                f"which is {theirs!r} there; create another campaign for another space"
-            )
-
-
-def draw_seed(random_state: RandomState) -> int:
-    """The seed that a campaign keeps: an integer as it is, one drawn from anything else."""
-    if isinstance(random_state, (int, np.integer)):
-        return int(random_state)
-    return int(as_generator(random_state).integers(2**31))
-
-
-def draw_initial(space: Box, settings: Settings) -> list[Point]:
-    """The inputs of the initial design, spread as the settings say."""
-    spread = {"latin": space.latin_hypercube, "sobol": space.sobol}[settings.initial]
-    return list(space.from_unit(spread(settings.n_initial, as_generator(settings.seed))))
-
-
 Model = TypeVar("Model", bound="Fits")
 
 # Proposers by name, imported when one is first asked: some stand on torch.
@@ -171,10 +121,10 @@ class Campaign:
             'counted'
             (1, 9)
         """
-        space = check_space(space if isinstance(space, Box) else Box(space))
+        space = _check_space(space if isinstance(space, Box) else Box(space))
         n = RUNS_PER_INPUT * space.d if n_initial is None else check_count(n_initial, "n_initial", 0)
         settings = Settings(
-            seed=draw_seed(random_state),
+            seed=_draw_seed(random_state),
             n_initial=n,
             initial=check_choice(initial, "initial", ["latin", "sobol"]),
             proposer=check_choice(proposer, "proposer", PROPOSERS) if isinstance(proposer, str) else "custom",
@@ -182,7 +132,7 @@ class Campaign:
             budget=None if budget is None else check_count(budget, "budget"),
             max_attempts=None if max_attempts is None else check_count(max_attempts, "max_attempts"),
         )
-        store = store_class().create(url, name, space, settings, draw_initial(space, settings), patience)
+        store = _store_class().create(url, name, space, settings, _draw_initial(space, settings), patience)
         return cls(store, None if isinstance(proposer, str) else proposer)
 
     @classmethod
@@ -201,15 +151,15 @@ class Campaign:
             url: Where it is kept.
             name: What it is called.
             space: The inputs you expect it to have; None to take those it has.
-            proposer: Who proposes; None for whom it was created with.
+            proposer: Who proposes; None for the proposer given to `create`.
             patience: Seconds to wait for a database that is locked or out of reach.
 
         Returns:
             The campaign.
         """
-        store = store_class().open(url, name, patience)
+        store = _store_class().open(url, name, patience)
         if space is not None:
-            check_same_space(space if isinstance(space, Box) else Box(space), store.space, name)
+            _check_same_space(space if isinstance(space, Box) else Box(space), store.space, name)
         return cls(store, proposer)
 
     @overload
@@ -236,7 +186,7 @@ class Campaign:
         if not trials:
             status = self.status()
             raise BudgetSpent(
-                f"budget must leave runs to ask for, got {status.budget}, all handed out; {status.n_out} are still out"
+                f"The budget of {status.budget} trials is spent; {status.n_out} of them have not ended yet"
             )
         return trials[0] if n is None else trials
 
@@ -262,10 +212,10 @@ class Campaign:
         seconds = self.settings.lease_seconds if lease_seconds is None else lease_seconds
         terms = LeaseTerms(
             seconds=check_nonnegative(seconds, "lease_seconds", strictly=True),
-            worker=worker or default_worker(),
+            worker=worker or _default_worker(),
             budget=self.settings.budget if budget is None else budget,
         )
-        trials = self._lease(n, terms)
+        trials = self._lease(n, terms) or []
         for tries_left in reversed(range(N_TRIES)):
             records = self._store.records() if len(trials) < n else []
             n_more = n - len(trials) if terms.budget is None else min(n - len(trials), terms.budget - len(records))
@@ -275,19 +225,16 @@ class Campaign:
             is_first = tries_left == N_TRIES - 1
             rng = np.random.default_rng([self.settings.seed, len(records)] if is_first else None)
             points = self._propose(records, n_more, rng)
-            added = self._lease_new(points, len(records) if tries_left else None, terms)
-            trials += self._lease(n - len(trials), terms) if added is None else added
+            added = self._lease(len(points), terms, points, len(records) if tries_left else None)
+            trials += (self._lease(n - len(trials), terms) or []) if added is None else added
         return trials
 
-    def _lease(self, n: int, terms: LeaseTerms) -> list[Trial]:
-        """Up to n trials of those that are there."""
+    def _lease(
+        self, n: int, terms: LeaseTerms, points: Sequence[Point] = (), expected: int | None = None
+    ) -> list[Trial] | None:
+        """Up to n trials, new ones at `points` included; None where others have added trials to those `expected`."""
         request = uuid4().hex  # one for all attempts: a transaction that is repeated is known by it
-        return self._store.write(lambda ledger: ledger.ask(n, terms, request))
-
-    def _lease_new(self, points: list[Point], expected: int | None, terms: LeaseTerms) -> list[Trial] | None:
-        """New trials at `points`; None, and nothing done, where others have added trials to those `expected`."""
-        request = uuid4().hex
-        return self._store.write(lambda ledger: ledger.add_and_ask(points, expected, terms, request))
+        return self._store.write(lambda ledger: ledger.ask(n, terms, request, points, expected))
 
     def _propose(self, records: Sequence[Record], n: int, rng: np.random.Generator) -> list[Point]:
         """The inputs of the next n trials, given all trials so far; runs that failed have y NaN."""
@@ -310,7 +257,7 @@ class Campaign:
         if self._proposer is None:
             if self.settings.proposer == "custom":
                 raise InvalidInput(
-                    f"proposer must be given to open {self.name!r}, which was created with one of yours, got none"
+                    f"proposer must be given to open {self.name!r}, which was created with your own, got none"
                 )
             module, _, name = PROPOSERS[check_choice(self.settings.proposer, "proposer", PROPOSERS)].partition(":")
             self._proposer = getattr(import_module(module), name)()
@@ -350,11 +297,11 @@ class Campaign:
             self.fail(trial, str(error))
             warnings.warn(f"{error}; trial {number} was recorded as failed", RunFailed, stacklevel=2)
             return "failed"
-        worker = default_worker()
+        worker = _default_worker()
         outcome = self._store.write(lambda ledger: ledger.tell(number, lease, value, worker))
         if outcome == "repeat":
             warnings.warn(
-                f"trial {number} had a result already; {value!r} was kept as a repeat and is not counted",
+                f"Trial {number} already has a result; y = {value!r} was kept as a repeat and does not count",
                 RepeatKept,
                 stacklevel=2,
             )
@@ -418,7 +365,7 @@ class Campaign:
         from genbayes.campaign.running import run_trials
 
         if budget is None and seconds is None and self.settings.budget is None:
-            raise InvalidInput("budget must be given in runs or seconds where the campaign has none, got neither")
+            raise InvalidInput("budget or seconds must be given, because the campaign has no budget, got neither")
         return run_trials(
             self,
             simulator,
@@ -444,7 +391,7 @@ class Campaign:
         """
         done = [record for record in self._store.records() if record.state == "done"]
         if not done:
-            raise InvalidInput("campaign must have results to fit a surrogate to, got none; run some trials first")
+            raise InvalidInput("At least one result is needed to fit a surrogate; run some trials first")
         X, y = self.space.to_frame(record.x for record in done), np.array([record.y for record in done])
         if model is not None:
             model.fit(X, y)
@@ -491,3 +438,53 @@ class Campaign:
 def _number_and_lease(trial: Trial | int) -> tuple[int, int | None]:
     """A bare number comes without a lease."""
     return (trial.number, trial.lease) if isinstance(trial, Trial) else (check_count(trial, "trial"), None)
+
+
+def _default_worker() -> str:
+    """Host and process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _store_class() -> type[Store]:
+    """Where campaigns are kept, or what must be installed first."""
+    try:
+        from genbayes.campaign.store import Store
+    except ModuleNotFoundError as error:
+        if error.name != "sqlalchemy":
+            raise
+        raise MissingExtra(
+            "sqlalchemy must be installed for campaigns, got none; pip install 'genbayes[design]'"
+        ) from error
+    return Store
+
+
+def _check_space(space: Box) -> Box:
+    """The space, if none of its inputs is called like a column of a campaign's frame."""
+    taken = set(space.names) & {*FIRST_COLUMNS, *LAST_COLUMNS}
+    if taken:
+        raise InvalidInput(f"inputs must not be named like a column of the campaign's table, got {sorted(taken)[0]!r}")
+    return space
+
+
+def _check_same_space(given: Box, kept: Box, name: str) -> None:
+    """Refuse a space that is not the one a campaign was created with; the order of the inputs does not matter."""
+    for which in dict.fromkeys([*given.names, *kept.names]):
+        ours, theirs = given.inputs.get(which), kept.inputs.get(which)
+        if ours != theirs:
+            raise InvalidInput(
+                f"space must be that of campaign {name!r}, where {which!r} is {theirs!r}, got {ours!r}; "
+                "create another campaign for another space"
+            )
+
+
+def _draw_seed(random_state: RandomState) -> int:
+    """The seed that a campaign keeps: an integer as it is, one drawn from anything else."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(as_generator(random_state).integers(2**31))
+
+
+def _draw_initial(space: Box, settings: Settings) -> list[Point]:
+    """The inputs of the initial design, spread as the settings say."""
+    spread = {"latin": space.latin_hypercube, "sobol": space.sobol}[settings.initial]
+    return list(space.from_unit(spread(settings.n_initial, as_generator(settings.seed))))

@@ -2,7 +2,7 @@
 
 Every transaction has a connection of its own, so that nothing is shared across forks and threads and nothing goes
 stale. What a transaction does must be safe to repeat: when the line breaks during a commit, nobody knows whether it
-happened. The words of a failure are left to `refusals`.
+happened. What databases say when they fail is put into our words by `explain`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,92 +21,23 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from genbayes.errors import GenBayesError, InvalidInput, MissingExtra, StoreUnavailable, UnreadableFile, UnwritableFile
 from genbayes.validation import suggest
 
-BACKENDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
-EXAMPLES = "sqlite:///rocket.db or postgresql://user@host/database"
-IN_MEMORY = ("", ":memory:")
-
-# Classes of SQLSTATE that pass: 08 connection, 40 serialisation and deadlock, 53 resources, 55 lock not to be had,
-# 57 operator intervention (shutdown, restart). Without a code the line broke before the server could say anything.
-PASSING_STATES = ("08", "40", "53", "55", "57")
-
-
-def parse_url(url: str) -> URL:
-    """The address of a database, if it is one that campaigns can live in.
-
-    Example:
-        >>> parse_url("postgresql://me@host/runs").drivername
-        'postgresql+psycopg'
-    """
-    rule = f"url must name a database such as {EXAMPLES}"
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, AttributeError, ValueError) as error:
-        raise InvalidInput(f"{rule}, got {url!r}") from error
-    backend = parsed.get_backend_name()
-    if backend not in BACKENDS:
-        raise InvalidInput(f"{rule}, got the kind {backend!r}{suggest(backend, BACKENDS)}")
-    if backend == "sqlite" and (parsed.database or "") in IN_MEMORY:
-        raise InvalidInput(f"url must name a file, got {url!r}; try sqlite:///rocket.db")
-    return parsed.set(drivername=BACKENDS[backend])
-
-
-def show_url(url: URL) -> str:
-    """An address as it may be printed and was typed: without a password, without the driver.
-
-    Example:
-        >>> show_url(parse_url("postgresql://me:secret@host/runs"))
-        'postgresql://me:***@host/runs'
-    """
-    return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
-
-
-def is_passing(error: Exception) -> bool:
-    """Whether the same transaction may succeed a moment later."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    sentence = str(cause)
-    if type(cause).__module__.startswith("sqlite3"):
-        return "locked" in sentence or "busy" in sentence
-    if isinstance(error, DBAPIError) and error.connection_invalidated:
-        return True
-    state = getattr(cause, "sqlstate", None)
-    if state is None:
-        return type(cause).__name__ in ("OperationalError", "InterfaceError", "ConnectionTimeout")
-    return str(state).startswith(PASSING_STATES)
-
-
-def explain(error: Exception, url: URL) -> GenBayesError:
-    """The error that a user should see, with what to do."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    said = " ".join(str(cause).split()).rstrip(".")
-    place = repr(show_url(url))
-    if url.get_backend_name() != "sqlite":
-        return StoreUnavailable(f"database must be within reach, got no answer from {place} ({said})")
-    if "locked" in said or "busy" in said:
-        return StoreUnavailable(
-            f"database must be free to write to, got {place}, which another process keeps locked; "
-            "end that process or wait, then try again"
-        )
-    if "readonly" in said:
-        return UnwritableFile(f"database must be writable, got {place}; check the permissions of file and folder")
-    if "unable to open" in said:
-        return UnwritableFile(f"database must lie in an existing folder that you may write to, got {place}")
-    if "not a database" in said or "malformed" in said:
-        return UnreadableFile(f"database must be a whole SQLite file, got a damaged or foreign one in {place}")
-    return StoreUnavailable(f"database must be usable, got {place} ({said})")
-
-
 T = TypeVar("T")
 
 PATIENCE = 60.0  # seconds to wait for a database that is locked or out of reach
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two tries; doubled each time
 CONNECT_SECONDS = 10  # libpq's own time limit
-READ_ONLY = "genbayes_read_only"
+BEGIN = "genbayes_begin"  # the option of a connection that says how its transaction begins
 
 # Both count seconds since 1970. clock_timestamp, not now(): the latter stands still while a transaction waits.
 NOW = {
     "sqlite": text("SELECT (julianday('now') - 2440587.5) * 86400.0"),
     "postgresql": text("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS double precision)"),
 }
+BACKENDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+
+# Classes of SQLSTATE that pass: 08 connection, 40 serialisation and deadlock, 53 resources, 55 lock not to be had,
+# 57 operator intervention (shutdown, restart). Without a code the line broke before the server could say anything.
+PASSING_STATES = ("08", "40", "53", "55", "57")
 
 
 class Database:
@@ -148,7 +78,7 @@ class Database:
         Returns:
             What `work` returned.
         """
-        return self._repeat(partial(self._once, work, read_only=True), 0.0 if once else self.patience)
+        return self._transact(work, "BEGIN", 0.0 if once else self.patience)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """What `work` returns after its transaction is committed; repeated when the line breaks.
@@ -162,27 +92,20 @@ class Database:
         Raises:
             StoreUnavailable: The database was locked or out of reach for too long.
         """
-        return self._repeat(partial(self._once, work, read_only=False), self.patience)
+        # A writer takes its place at once: one that has begun by reading may find no way to go on.
+        return self._transact(work, "BEGIN IMMEDIATE", self.patience)
 
     def use_wal(self) -> None:
         """Let readers and a writer of an SQLite file work at once; the file remembers it."""
-        if self.file is None:
-            return
-        connection = self._repeat(self.engine.raw_connection, 0.0)
-        try:
-            self._repeat(lambda: connection.cursor().execute("PRAGMA journal_mode=WAL").fetchall(), 0.0)
-        finally:
-            connection.close()
+        if self.file is not None:  # the mode cannot be changed within a transaction
+            self._transact(lambda connection: connection.exec_driver_sql("PRAGMA journal_mode=WAL").all(), "", 0.0)
 
-    def _once(self, work: Callable[[Connection], T], *, read_only: bool) -> T:
-        with self.engine.connect().execution_options(**{READ_ONLY: read_only}) as connection, connection.begin():
-            return work(connection)
-
-    def _repeat(self, attempt: Callable[[], T], patience: float) -> T:
+    def _transact(self, work: Callable[[Connection], T], begin: str, patience: float) -> T:
         started, pause = time.monotonic(), FIRST_PAUSE
         while True:
             try:
-                return attempt()
+                with self.engine.connect().execution_options(**{BEGIN: begin}) as connection, connection.begin():
+                    return work(connection)
             except Exception as error:
                 if not isinstance(error, (DBAPIError, self.engine.dialect.loaded_dbapi.Error)):
                     raise
@@ -216,9 +139,9 @@ def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> No
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A writer takes its place at once: one that has begun by reading may find no way to go on.
-    read_only = connection.get_execution_options().get(READ_ONLY, False)
-    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+    begin = connection.get_execution_options().get(BEGIN, "BEGIN IMMEDIATE")
+    if begin:
+        connection.exec_driver_sql(begin)
 
 
 def _set_up_postgres(connection: DBAPIConnection, patience: float) -> None:
@@ -229,3 +152,67 @@ def _set_up_postgres(connection: DBAPIConnection, patience: float) -> None:
     cursor.execute("SET idle_in_transaction_session_timeout = 60000")
     cursor.close()
     connection.commit()
+
+
+def parse_url(url: str) -> URL:
+    """The address of a database, if it is one that campaigns can live in.
+
+    Example:
+        >>> parse_url("postgresql://me@host/runs").drivername
+        'postgresql+psycopg'
+    """
+    rule = "url must name a database such as sqlite:///rocket.db or postgresql://user@host/database"
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, AttributeError, ValueError) as error:
+        raise InvalidInput(f"{rule}, got {url!r}") from error
+    backend = parsed.get_backend_name()
+    if backend not in BACKENDS:
+        raise InvalidInput(f"{rule}, got the kind {backend!r}{suggest(backend, BACKENDS)}")
+    if backend == "sqlite" and (parsed.database or "") in ("", ":memory:"):
+        raise InvalidInput(f"url must name a file, got {url!r}; try sqlite:///rocket.db")
+    return parsed.set(drivername=BACKENDS[backend])
+
+
+def show_url(url: URL) -> str:
+    """An address as it may be printed and was typed: without a password, without the driver.
+
+    Example:
+        >>> show_url(parse_url("postgresql://me:secret@host/runs"))
+        'postgresql://me:***@host/runs'
+    """
+    return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the same transaction may succeed a moment later."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    sentence = str(cause)
+    if type(cause).__module__.startswith("sqlite3"):
+        return "locked" in sentence or "busy" in sentence
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return True
+    state = getattr(cause, "sqlstate", None)
+    if state is None:
+        return type(cause).__name__ in ("OperationalError", "InterfaceError", "ConnectionTimeout")
+    return str(state).startswith(PASSING_STATES)
+
+
+def explain(error: Exception, url: URL) -> GenBayesError:
+    """The error that a user should see, with what to do."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    said = " ".join(str(cause).split()).rstrip(".")
+    place = repr(show_url(url))
+    if url.get_backend_name() != "sqlite":
+        return StoreUnavailable(f"No answer from the database {place} ({said})")
+    if "locked" in said or "busy" in said:
+        return StoreUnavailable(
+            f"The database {place} is locked by another process; wait, or end that process, then try again"
+        )
+    if "readonly" in said:
+        return UnwritableFile(f"The database {place} is read-only; check the permissions of the file and its folder")
+    if "unable to open" in said:
+        return UnwritableFile(f"The database {place} cannot be opened; its folder must exist and be writable")
+    if "not a database" in said or "malformed" in said:
+        return UnreadableFile(f"{place} is not an SQLite database, or it is damaged")
+    return StoreUnavailable(f"The database {place} cannot be used ({said})")

@@ -77,53 +77,53 @@ class Ledger:
         rows = self.connection.execute(found)
         return [Trial(row.number, json.loads(row.x), row.token, row.seconds, row.holder) for row in rows]
 
-    def add_and_ask(
-        self, points: Sequence[Point], expected: int | None, terms: LeaseTerms, request: str
+    def ask(
+        self, n: int, terms: LeaseTerms, request: str, points: Sequence[Point] = (), expected: int | None = None
     ) -> list[Trial] | None:
-        """New trials at `points`, leased at once; None, and nothing done, where there are not `expected` trials.
-
-        Whatever is expected, there are never more trials than the budget allows.
-        """
-        known = self.answered(request)
-        if known:
-            return known
-        n_trials = self.count()
-        if expected is not None and n_trials != expected:
-            return None
-        left = len(points) if terms.budget is None else max(0, terms.budget - n_trials)
-        self.add(points[:left], "proposed", request)
-        return self.ask(len(points), terms, request)
-
-    def ask(self, n: int, terms: LeaseTerms, request: str) -> list[Trial]:
         """Lease up to n trials: those offered before, then new ones within the budget, the oldest first.
 
         A trial is paid for when it is first handed out, so one that is offered again costs nothing. One that has been
         offered too often is given up first. The same request again is given the same trials.
+
+        Args:
+            n: How many.
+            terms: On what terms.
+            request: What asks.
+            points: Inputs of new trials, added first as far as the budget allows.
+            expected: How many trials there must be before; otherwise nothing is done.
+
+        Returns:
+            The trials; None where there are not as many as expected.
         """
         known = self.answered(request)
         if known:
             return known
-        self._give_up()
+        if points:
+            n_trials = self.count()
+            if expected is not None and n_trials != expected:
+                return None
+            left = len(points) if terms.budget is None else max(0, terms.budget - n_trials)
+            self.add(points[:left], "proposed", request)
+        has_lapsed = and_(TRIALS.c.state == "running", TRIALS.c.expires_at <= self.now)
+        self._give_up(has_lapsed)
         handed_back = and_(TRIALS.c.state == "open", TRIALS.c.n_leases > 0)
-        rows = self._take(or_(self._has_lapsed, handed_back), n)
+        rows = self._take(or_(has_lapsed, handed_back), n)
         left = n if terms.budget is None else max(0, terms.budget - self.count(TRIALS.c.n_leases > 0))
         rows += self._take(and_(TRIALS.c.state == "open", TRIALS.c.n_leases == 0), min(n - len(rows), left))
         return [self._lease(row, terms, request) for row in rows]
 
-    @property
-    def _has_lapsed(self) -> ColumnElement[bool]:
-        return and_(TRIALS.c.state == "running", TRIALS.c.expires_at <= self.now)
-
-    def _give_up(self) -> None:
+    def _give_up(self, has_lapsed: ColumnElement[bool]) -> None:
         """Fail the trials that nobody came back from, lease after lease: the next worker would not come back either."""
         if self.max_attempts is None:
             return
-        for row in self._take(and_(self._has_lapsed, TRIALS.c.n_leases >= self.max_attempts)):
+        for row in self._take(and_(has_lapsed, TRIALS.c.n_leases >= self.max_attempts)):
             of_trial = select(func.count()).select_from(LEASES).where(LEASES.c.trial_id == row.id, ABANDONED)
             n_lapses = int(self.connection.scalar(of_trial) or 0) + 1  # the last one has not been noticed before
             if n_lapses >= self.max_attempts:
                 self._end(row.lease_id, "lapsed", at=row.expires_at)
-                self._change(row.id, state="failed", reason=_blame(n_lapses, row.worker), finished_at=self.now)
+                leases = "1 lapsed lease, held" if n_lapses == 1 else f"{n_lapses} lapsed leases, the last held"
+                reason = f"given up after {leases} by {row.worker}"
+                self._change(row.id, state="failed", reason=reason, finished_at=self.now)
 
     def _take(self, which: ColumnElement[bool], n: int | None = None) -> list[Row[Any]]:
         mine = select(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, which)
@@ -180,8 +180,8 @@ class Ledger:
         """Let a lease begin anew; one that ran out may be renewed as long as nobody else was offered the trial."""
         row, _ = self._find(number, lease)
         if row.state != "running" or row.lease_id != lease:
-            where = "another worker has it" if row.state == "running" else f"it is {row.state}"
-            raise LeaseLost(f"lease of trial {number} must be the current one to be renewed, got {lease}; {where}")
+            where = "another worker has the trial" if row.state == "running" else f"the trial is {row.state}"
+            raise LeaseLost(f"Lease {lease} of trial {number} cannot be renewed: {where}")
         self._change(row.id, expires_at=self.now + seconds)
         self.connection.execute(update(LEASES).where(LEASES.c.id == lease).values(expires_at=self.now + seconds))
 
@@ -199,14 +199,14 @@ class Ledger:
         wanted = select(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, TRIALS.c.number == number)
         row = self.connection.execute(wanted).one_or_none()
         if row is None:
-            raise InvalidInput(f"trial must be one of the campaign's {self.count()}, got number {number!r}")
+            raise InvalidInput(f"trial must be a number from 1 to {self.count()}, got {number!r}")
         if lease is None:
             return row, ""
         worker = self.connection.scalar(
             select(LEASES.c.worker).where(LEASES.c.id == lease, LEASES.c.trial_id == row.id)
         )
         if worker is None:
-            raise InvalidInput(f"lease must be one that was given for trial {row.number}, got {lease!r}")
+            raise InvalidInput(f"lease must be one of trial {row.number}, got {lease!r}")
         return row, str(worker)
 
     def _end(self, lease: int | None, ending: str, *, at: float | None = None, reason: str | None = None) -> None:
@@ -218,9 +218,3 @@ class Ledger:
 
     def _change(self, trial_id: int, **values: str | float | None) -> None:
         self.connection.execute(update(TRIALS).where(TRIALS.c.id == trial_id).values(values))
-
-
-def _blame(n_lapses: int, worker: str) -> str:
-    """Why a trial was given up."""
-    leases = "1 lapsed lease, that" if n_lapses == 1 else f"{n_lapses} lapsed leases, the last one"
-    return f"given up after {leases} of {worker}"

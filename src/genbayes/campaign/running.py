@@ -197,7 +197,7 @@ class Run:
             self.listen(trial, outcome, reason)
             self._check_simulator(reason)
             return
-        told = f"trial {trial.number} gave y = {y!r} under lease {trial.lease}; tell it once the database is back"
+        told = f"trial {trial.number} gave y = {y!r} under lease {trial.lease}; tell it when the database is back"
         outcome = self.insist(lambda: self._tell(trial, y), told)
         self.failures_in_row = 0
         self.tally.n_done += outcome != "repeat"
@@ -213,8 +213,7 @@ class Run:
     def _check_simulator(self, reason: str) -> None:
         if self.failures_in_row >= self.n_failures_in_row:
             raise SimulatorBroken(
-                f"simulator must give results now and then, got {self.failures_in_row} failures in a row; "
-                f"the last one: {reason.splitlines()[0]}"
+                f"The simulator failed {self.failures_in_row} times in a row; the last time: {reason.splitlines()[0]}"
             )
 
     def waits_for_others(self) -> bool:

@@ -1,4 +1,4 @@
-"""The campaign in a database: every call is one transaction, committed before anyone hears of it.
+"""One campaign in a database: every call is one transaction, committed before anyone hears of it.
 
 The database is the state: whoever opens it after a crash, or from another machine, goes on exactly where others
 stopped. What may happen to a trial is written in `ledger`, how transactions survive a broken line in `database`.
@@ -12,20 +12,20 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, func, insert, select
 
 from genbayes.campaign.database import PATIENCE, Database
 from genbayes.campaign.ledger import Ledger
 from genbayes.campaign.schema import (
     CAMPAIGNS,
+    LEASES,
     LONGEST_NAME,
+    RAN_OUT,
+    RESULTS,
     SCHEMA_VERSION,
-    count_lapses,
-    count_repeats,
+    TRIALS,
     prepare_schema,
-    read_records,
     schema_version,
-    summarise,
 )
 from genbayes.campaign.trial import Record, Settings, Status
 from genbayes.data import Box
@@ -34,6 +34,8 @@ from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.validation import suggest
 
 T = TypeVar("T")
+
+SHOWN_FAILURES = 5  # of a status
 
 
 class Store:
@@ -64,7 +66,11 @@ class Store:
         if not isinstance(name, str) or not 0 < len(name.strip()) <= LONGEST_NAME:
             raise InvalidInput(f"name must be text of 1 to {LONGEST_NAME} characters, got {name!r}")
         database, request = Database(url, patience), uuid4().hex
-        _check_folder(database)
+        if database.file is not None and not database.file.parent.is_dir():
+            raise InvalidInput(
+                f"url must lie in an existing folder, got {database.shown_url!r}; "
+                f"create {str(database.file.parent)!r} first"
+            )
         database.read(schema_version, once=True)
         database.use_wal()
 
@@ -75,9 +81,7 @@ class Store:
             if known is not None and known.request == request:  # the commit happened, but the line broke
                 return known
             if known is not None:
-                raise InvalidInput(
-                    f"name must be new to the database, got {name!r}, which it has; open that campaign instead"
-                )
+                raise InvalidInput(f"Campaign {name!r} already exists; open it, or choose another name")
             row = {"name": name, "space": json.dumps(space.to_json()), "settings": json.dumps(asdict(settings))}
             connection.execute(insert(CAMPAIGNS).values(**row, request=request, created_at=now))
             made = _find(connection, name)
@@ -98,8 +102,10 @@ class Store:
         version = database.read(schema_version, once=True)
         if version not in (0, SCHEMA_VERSION):
             database.write(lambda connection: prepare_schema(connection, database.now(connection)))
-        names, row = database.read(lambda connection: _look_up(connection, name)) if version else ([], None)
+        row = database.read(lambda connection: _find(connection, name)) if version else None
         if row is None:
+            every = select(CAMPAIGNS.c.name).order_by(CAMPAIGNS.c.id)
+            names = database.read(lambda connection: list(connection.scalars(every))) if version else []
             known = suggest(name, names) or (
                 f"; it has {', '.join(map(repr, names[:5]))}" if names else "; it has none"
             )
@@ -107,7 +113,7 @@ class Store:
         try:
             return cls(database, row)
         except (ValueError, TypeError) as error:
-            raise UnreadableFile(f"campaign {name!r} must have readable settings, got {error}") from error
+            raise UnreadableFile(f"The settings of campaign {name!r} cannot be read: {error}") from error
 
     def write(self, work: Callable[[Ledger], T]) -> T:
         """What `work` returns, once what it did to the ledger is committed; it must be safe to repeat."""
@@ -121,34 +127,64 @@ class Store:
         return self.database.write(locked)
 
     def records(self) -> list[Record]:
-        """Every trial, by number."""
-        return self.database.read(
-            lambda connection: read_records(connection, self.campaign_id, self.database.now(connection))
-        )
+        """Every trial, by number; one whose lease has run out is open."""
+        return self.database.read(self._records)
 
     def status(self) -> Status:
         """Where the campaign stands."""
 
-        def work(connection: Connection) -> Status:
-            records = read_records(connection, self.campaign_id, self.database.now(connection))
-            odd = count_lapses(connection, self.campaign_id), count_repeats(connection, self.campaign_id)
-            return summarise(self.name, self.settings.budget, records, *odd)
+        def count(connection: Connection, table: Table, which: ColumnElement[bool]) -> int:
+            of_trials = table.join(TRIALS, table.c.trial_id == TRIALS.c.id)
+            mine = select(func.count()).select_from(of_trials).where(TRIALS.c.campaign_id == self.campaign_id, which)
+            return int(connection.scalar(mine) or 0)
 
-        return self.database.read(work)
+        def work(connection: Connection) -> tuple[list[Record], int, int]:
+            n_lapses = count(connection, LEASES, RAN_OUT)  # noticed: offered again, or ended later than they should
+            return self._records(connection), n_lapses, count(connection, RESULTS, RESULTS.c.counted.is_(False))
+
+        records, n_lapses, n_repeats = self.database.read(work)
+        states = [record.state for record in records]
+        failed = sorted((r for r in records if r.state == "failed"), key=lambda record: record.finished_at or 0.0)
+        holders = [record.worker or "" for record in records if record.state == "running"]
+        n_lapsed = sum(record.has_lapsed for record in records)
+        return Status(
+            name=self.name,
+            n_done=states.count("done"),
+            n_running=states.count("running"),
+            n_failed=states.count("failed"),
+            n_open=states.count("open"),
+            n_lapsed=n_lapsed,
+            n_out=sum(record.n_leases > 0 and record.state in ("open", "running") for record in records),
+            n_lapses=n_lapses + n_lapsed,  # those that nobody has noticed yet included
+            n_repeats=n_repeats,
+            budget=self.settings.budget,
+            failures=tuple((record.number, record.reason or "") for record in failed[-SHOWN_FAILURES:]),
+            workers={holder: holders.count(holder) for holder in sorted(set(holders))},
+        )
+
+    def _records(self, connection: Connection) -> list[Record]:
+        now, found = self.database.now(connection), []
+        mine = select(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id).order_by(TRIALS.c.number)
+        for row in connection.execute(mine):
+            has_lapsed = row.state == "running" and row.expires_at <= now
+            found.append(
+                Record(
+                    number=row.number,
+                    state="open" if has_lapsed else row.state,
+                    x=json.loads(row.x),
+                    y=row.y,
+                    reason=row.reason,
+                    source=row.source,
+                    worker=row.worker,
+                    n_leases=row.n_leases,
+                    has_lapsed=has_lapsed,
+                    created_at=row.created_at,
+                    started_at=row.started_at,
+                    finished_at=row.finished_at,
+                )
+            )
+        return found
 
 
 def _find(connection: Connection, name: str) -> Row[Any] | None:
     return connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).one_or_none()
-
-
-def _look_up(connection: Connection, name: str) -> tuple[list[str], Row[Any] | None]:
-    names = connection.scalars(select(CAMPAIGNS.c.name).order_by(CAMPAIGNS.c.id)).all()
-    return list(names), _find(connection, name)
-
-
-def _check_folder(database: Database) -> None:
-    if database.file is not None and not database.file.parent.is_dir():
-        raise InvalidInput(
-            f"url must lie in an existing folder, got {database.shown_url!r}; "
-            f"create {str(database.file.parent)!r} first"
-        )

@@ -124,7 +124,7 @@ class Command:
                         raise Stopped from None
                     if self.timeout is not None and time.monotonic() - started > self.timeout:
                         raise SimulationFailed(
-                            f"no result within {self.timeout:g} s; the program was ended" + _complaint(errors)
+                            f"no result within {self.timeout:g} s; the program was stopped" + _complaint(errors)
                         ) from None
         finally:
             _end(process)
@@ -203,16 +203,16 @@ def _tail(stream: IO[bytes], n_bytes: int) -> str:
 
 def _complaint(errors: IO[bytes]) -> str:
     text = _tail(errors, STDERR_TAIL).strip()
-    return f"; it said:\n{text}" if text else ""
+    return f"; its error output:\n{text}" if text else ""
 
 
 def _say_code(code: int) -> str:
     if code > 0:
-        return f"the program left with exit code {code}"
+        return f"the program ended with exit code {code}"
     try:
-        return f"the program was ended by {signal.Signals(-code).name}"
+        return f"the program was killed by {signal.Signals(-code).name}"
     except ValueError:
-        return f"the program was ended by signal {-code}"
+        return f"the program was killed by signal {-code}"
 
 
 def _stamp(file: Path | None) -> tuple[int, int, int] | None:

@@ -1,6 +1,8 @@
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +10,10 @@ import pytest
 from genbayes.arrays import FloatArray
 from genbayes.data.box import Box, Choice, Integer, Log
 from genbayes.design import DesignGP, RandomizedPriors
+from genbayes.design.acquisition import VarianceReduction, disagreement
+from genbayes.design.batch import choose_batch
 from genbayes.design.proposers import ModelProposer
+from genbayes.models.regimes.failure import learn_where_runs_fail
 
 UNIT = Box.unit(2)
 NOTHING = np.empty((0, 2))
@@ -23,14 +28,16 @@ def runs(n: int = 20, seed: int = 0) -> tuple[FloatArray, FloatArray]:
     return X, wave(X)
 
 
-def least_distance(U: FloatArray, V: FloatArray) -> float:
-    return float(np.sqrt(((U[:, None] - V[None]) ** 2).sum(axis=2)).min())
+def least_distance(U: FloatArray, V: FloatArray | None = None) -> float:
+    """Between rows of U and of V, or among those of U."""
+    gaps = np.sqrt(((U[:, None] - (U if V is None else V)[None]) ** 2).sum(axis=2))
+    return float(gaps.min() if V is not None else gaps[np.triu_indices(len(U), 1)].min())
 
 
 def test_without_runs_points_are_spread() -> None:
     U = ModelProposer().propose(UNIT, NOTHING, np.empty(0), NOTHING, 4, np.random.default_rng(0))
     assert U.shape == (4, 2)
-    assert all(least_distance(U[[i]], np.delete(U, i, axis=0)) > 0.4 for i in range(4))
+    assert least_distance(U) > 0.4
 
 
 def test_points_lie_in_the_cube_and_away_from_runs_done_and_out() -> None:
@@ -182,3 +189,75 @@ def test_proposing_with_a_gaussian_process_does_not_load_torch() -> None:
     lines = "import sys, genbayes.design.proposers; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+GRID = np.random.default_rng(9).uniform(size=(600, 2))
+NOTHING = np.empty((0, 2))
+Q = 6
+
+
+def data() -> tuple[FloatArray, FloatArray]:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(25, 2)) * [0.6, 1.0]  # nothing is known on the right
+    return X, np.sin(5 * X[:, 0]) + X[:, 1] ** 2
+
+
+def best_of_grid(score: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    return np.asarray(GRID[score(GRID).argmax()])
+
+
+def same(U: FloatArray) -> FloatArray:
+    return U
+
+
+def left_after(model: Any, U: FloatArray) -> float:
+    """Mean disagreement over the grid once the batch is done."""
+    return float(disagreement(model.imagine(U), GRID).mean())
+
+
+@pytest.fixture(scope="module", params=["gp", "ensemble"])
+def model(request: pytest.FixtureRequest) -> Any:
+    made = DesignGP() if request.param == "gp" else RandomizedPriors(n_steps=200)
+    return made.fit(*data(), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    "acquisition", [disagreement, VarianceReduction(GRID[:200])], ids=["disagreement", "reduction"]
+)
+def test_a_batch_is_further_apart_and_settles_more_than_the_best_q(model: Any, acquisition: Any) -> None:
+    top = GRID[np.argsort(-acquisition(model, GRID))[:Q]]
+    batch = choose_batch(model, acquisition, best_of_grid, Q, same, NOTHING)
+    assert least_distance(batch) > 2 * least_distance(top)
+    assert left_after(model, batch) < left_after(model, top)
+
+
+def test_a_batch_begins_with_the_best_point(model: Any) -> None:
+    batch = choose_batch(model, disagreement, best_of_grid, 3, same, NOTHING)
+    assert np.array_equal(batch[0], best_of_grid(lambda U: disagreement(model, U)))
+
+
+def test_one_after_another_while_runs_are_out_is_the_same_as_at_once(model: Any) -> None:
+    at_once = choose_batch(model, disagreement, best_of_grid, 3, same, NOTHING)
+    running = NOTHING
+    for _ in range(3):
+        running = np.vstack([running, choose_batch(model, disagreement, best_of_grid, 1, same, running)])
+    assert np.array_equal(at_once, running)
+
+
+TRIED = np.random.default_rng(0).uniform(size=(40, 2))
+FAILED = TRIED[:, 0] > 0.7
+
+
+def test_what_is_known_is_kept_until_another_run_fails() -> None:
+    first = learn_where_runs_fail(TRIED, FAILED, np.random.default_rng(0))
+    assert learn_where_runs_fail(TRIED, FAILED, np.random.default_rng(0), first) is first
+    more = np.append(FAILED, True)
+    again = learn_where_runs_fail(np.vstack([TRIED, [[0.9, 0.9]]]), more, np.random.default_rng(0), first)
+    assert again is not first
+    assert again.n_failed == FAILED.sum() + 1
+
+
+def test_where_runs_fail_is_learnt_from_those_that_did() -> None:
+    found = learn_where_runs_fail(TRIED, FAILED, np.random.default_rng(0))
+    low, high = found.model.probability(np.array([[0.2, 0.5], [0.95, 0.5]]))
+    assert low < 0.2 < 0.8 < high

@@ -136,7 +136,7 @@ class Lives(RuleBasedStateMachine):
             self.ledger.renew(number, lease, seconds)
             model.expires = self.ledger.now + seconds
         else:
-            with pytest.raises(LeaseLost, match=f"lease of trial {number} must be the current one"):
+            with pytest.raises(LeaseLost, match=f"Lease {lease} of trial {number} cannot be renewed"):
                 self.ledger.renew(number, lease, seconds)
 
     @rule(which=leases)
@@ -209,9 +209,9 @@ def test_the_database_itself_refuses_a_second_result_that_counts(ledger: Ledger)
 @pytest.mark.parametrize("act", ["tell", "fail", "renew", "release"])
 def test_an_unknown_trial_or_lease_is_refused(ledger: Ledger, act: str) -> None:
     further = {"tell": (1.0,), "fail": ("why",), "renew": (1.0,), "release": ()}[act]
-    with pytest.raises(InvalidInput, match="trial must be one of the campaign's 2, got number 9"):
+    with pytest.raises(InvalidInput, match="trial must be a number from 1 to 2, got 9"):
         getattr(ledger, act)(9, 1, *further)
-    with pytest.raises(InvalidInput, match="lease must be one that was given for trial 1, got 77"):
+    with pytest.raises(InvalidInput, match="lease must be one of trial 1, got 77"):
         getattr(ledger, act)(1, 77, *further)
 
 
@@ -247,7 +247,7 @@ def test_a_trial_that_its_workers_never_come_back_from_is_given_up(ledger: Ledge
     assert trial.number == 2
     state, reason = state_of(ledger, 1)
     assert state == "failed"
-    assert reason == "given up after 3 lapsed leases, the last one of w2"
+    assert reason == "given up after 3 lapsed leases, the last held by w2"
 
 
 def test_a_result_that_comes_after_a_trial_was_given_up_counts(ledger: Ledger) -> None:
@@ -262,7 +262,7 @@ def test_a_limit_of_one_gives_a_trial_up_with_its_first_lease(ledger: Ledger) ->
     ledger.max_attempts = 1
     lapse(ledger, 1)
     ask(ledger)
-    assert state_of(ledger, 1) == ("failed", "given up after 1 lapsed lease, that of w0")
+    assert state_of(ledger, 1) == ("failed", "given up after 1 lapsed lease, held by w0")
 
 
 @pytest.mark.parametrize("late", [0.0, 11.0])

@@ -18,7 +18,7 @@ class MissingExtra(GenBayesError, ImportError):
 
 
 class NoDensity(GenBayesError, NotImplementedError):
-    """A law made of atoms was asked for its density."""
+    """A distribution made of atoms was asked for its density."""
 
 
 class TrainingDiverged(GenBayesError, RuntimeError):

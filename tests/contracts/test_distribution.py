@@ -17,7 +17,7 @@ ROUNDING = 1e-11  # relative, of a probability: the last place of a point, a tho
 
 
 class DistributionContract:
-    """Inherit, and say how the law is made and what is special about it."""
+    """Inherit, and say how the distribution is made and what is special about it."""
 
     continuous = True  # no atoms
     exact = True  # ppf and cdf agree to the last bit; otherwise up to rounding
@@ -26,49 +26,49 @@ class DistributionContract:
     def make(self) -> PredictiveDistribution:
         raise NotImplementedError
 
-    def points(self, law: PredictiveDistribution) -> FloatArray:
+    def points(self, dist: PredictiveDistribution) -> FloatArray:
         """Points (n, j) that matter: quantiles, their neighbours among the floats, and beyond both ends."""
-        q = law.ppf(LEVELS)
+        q = dist.ppf(LEVELS)
         beyond = np.stack([q[:, 0] - 1, q[:, -1] + 1], axis=1)
         return np.concatenate([q, np.nextafter(q, np.inf), np.nextafter(q, -np.inf), beyond], axis=1)
 
     # shapes and rows
 
     def test_shapes_follow_the_promise(self) -> None:
-        law = self.make()
-        n = len(law)
+        dist = self.make()
+        n = len(dist)
         shapes = [
-            law.ppf(0.5).shape,
-            law.ppf([0.5]).shape,
-            law.ppf([0.2, 0.9]).shape,
-            law.cdf(0.0).shape,
-            law.cdf(np.zeros(n)).shape,
-            law.cdf(np.zeros((n, 4))).shape,
-            law.cdf(np.zeros((1, 4))).shape,
-            law.pit(np.zeros(n)).shape,
-            law.sample(7, random_state=0).shape,
-            law.crps(np.zeros(n)).shape,
-            law.pinball(np.zeros(n), 0.1).shape,
-            law.pinball(np.zeros(n), [0.1, 0.9]).shape,
-            law.interval_score(np.zeros(n), 0.8).shape,
+            dist.ppf(0.5).shape,
+            dist.ppf([0.5]).shape,
+            dist.ppf([0.2, 0.9]).shape,
+            dist.cdf(0.0).shape,
+            dist.cdf(np.zeros(n)).shape,
+            dist.cdf(np.zeros((n, 4))).shape,
+            dist.cdf(np.zeros((1, 4))).shape,
+            dist.pit(np.zeros(n)).shape,
+            dist.sample(7, random_state=0).shape,
+            dist.crps(np.zeros(n)).shape,
+            dist.pinball(np.zeros(n), 0.1).shape,
+            dist.pinball(np.zeros(n), [0.1, 0.9]).shape,
+            dist.interval_score(np.zeros(n), 0.8).shape,
         ]
         assert shapes == [(n,), (n, 1), (n, 2), (n,), (n,), (n, 4), (n, 4), (n,), (n, 7), (n,), (n,), (n, 2), (n,)]
 
     @pytest.mark.parametrize("summary", ["mean", "median", "var", "std"])
     def test_summaries_give_one_number_per_row(self, summary: str) -> None:
-        law = self.make()
-        assert getattr(law, summary)().shape == (len(law),)
+        dist = self.make()
+        assert getattr(dist, summary)().shape == (len(dist),)
 
     @pytest.mark.parametrize("rows", [1, -1, slice(0, 2), [2, 0], [0, 0, 1], np.array([True, False, True])])
     def test_rows_do_not_depend_on_other_rows(self, rows: IntArray) -> None:
-        law = self.make()
-        index = np.atleast_1d(np.arange(len(law))[rows])
-        np.testing.assert_array_equal(law[rows].ppf(GRID), law.ppf(GRID)[index])
-        np.testing.assert_array_equal(law[rows].cdf(GRID[None, :]), law.cdf(GRID[None, :])[index])
+        dist = self.make()
+        index = np.atleast_1d(np.arange(len(dist))[rows])
+        np.testing.assert_array_equal(dist[rows].ppf(GRID), dist.ppf(GRID)[index])
+        np.testing.assert_array_equal(dist[rows].cdf(GRID[None, :]), dist.cdf(GRID[None, :])[index])
 
     def test_scores_of_a_row_do_not_depend_on_other_rows(self) -> None:
-        law = self.make()
-        np.testing.assert_allclose(law[[2]].crps(0.3), law.crps(0.3)[2:3], rtol=1e-12)
+        dist = self.make()
+        np.testing.assert_allclose(dist[[2]].crps(0.3), dist.crps(0.3)[2:3], rtol=1e-12)
 
     def test_one_row_is_a_distribution(self) -> None:
         one = self.make()[0]
@@ -79,66 +79,66 @@ class DistributionContract:
         assert (len(none), none.ppf(GRID).shape, none.cdf(0.0).shape) == (0, (0, len(GRID)), (0,))
 
     def test_iteration_visits_every_row(self) -> None:
-        law = self.make()
-        medians = np.concatenate([row.median() for row in law])
-        np.testing.assert_array_equal(medians, law.median())
+        dist = self.make()
+        medians = np.concatenate([row.median() for row in dist])
+        np.testing.assert_array_equal(medians, dist.median())
 
     def test_a_row_that_does_not_exist_is_refused(self) -> None:
-        law = self.make()
+        dist = self.make()
         with pytest.raises(IndexError, match="out of bounds"):
-            law[len(law)]
+            dist[len(dist)]
 
     def test_repr_is_one_short_line_with_the_number_of_rows(self) -> None:
         text = repr(self.make())
         assert "n=3" in text
         assert len(text) < 80
 
-    # one law: ppf and cdf
+    # one distribution: ppf and cdf
 
     def test_quantiles_do_not_cross(self) -> None:
         assert (np.diff(self.make().ppf(LEVELS), axis=1) >= 0).all()
 
     def test_quantiles_do_not_fall_from_one_float_to_the_next(self) -> None:
-        law = self.make()
+        dist = self.make()
         u = np.random.default_rng(0).uniform(1e-6, 1, 500)
-        assert (law.ppf(u) <= law.ppf(np.minimum(np.nextafter(u, 1), 1 - 2.0**-53))).all()
+        assert (dist.ppf(u) <= dist.ppf(np.minimum(np.nextafter(u, 1), 1 - 2.0**-53))).all()
 
     def test_a_quantile_does_not_depend_on_the_other_levels(self) -> None:
-        law = self.make()
-        together = law.ppf(GRID[::-1])[:, ::-1]
-        alone = np.stack([law.ppf(float(u)) for u in GRID], axis=1)
+        dist = self.make()
+        together = dist.ppf(GRID[::-1])[:, ::-1]
+        alone = np.stack([dist.ppf(float(u)) for u in GRID], axis=1)
         np.testing.assert_array_equal(together, alone)
 
     def test_cdf_does_not_fall(self) -> None:
-        law = self.make()
-        assert (np.diff(law.cdf(np.sort(self.points(law), axis=1)), axis=1) >= 0).all()
+        dist = self.make()
+        assert (np.diff(dist.cdf(np.sort(self.points(dist), axis=1)), axis=1) >= 0).all()
 
     def test_cdf_runs_from_zero_to_one(self) -> None:
-        law = self.make()
-        ends = law.cdf(np.array([[-np.inf, -1e300, 1e300, np.inf]]))
-        np.testing.assert_array_equal(ends, np.tile([0.0, 0.0, 1.0, 1.0], (len(law), 1)))
+        dist = self.make()
+        ends = dist.cdf(np.array([[-np.inf, -1e300, 1e300, np.inf]]))
+        np.testing.assert_array_equal(ends, np.tile([0.0, 0.0, 1.0, 1.0], (len(dist), 1)))
 
     def test_cdf_of_a_quantile_reaches_its_level(self) -> None:
-        law = self.make()
+        dist = self.make()
         slack = 0 if self.exact else ROUNDING
-        assert (law.cdf(law.ppf(LEVELS)) >= LEVELS * (1 - slack)).all()
+        assert (dist.cdf(dist.ppf(LEVELS)) >= LEVELS * (1 - slack)).all()
 
     def test_cdf_undoes_ppf_where_there_is_no_atom(self) -> None:
-        law = self.make()
+        dist = self.make()
         if self.continuous:
-            np.testing.assert_allclose(law.cdf(law.ppf(GRID)), np.tile(GRID, (len(law), 1)), rtol=1e-9)
+            np.testing.assert_allclose(dist.cdf(dist.ppf(GRID)), np.tile(GRID, (len(dist), 1)), rtol=1e-9)
 
     def test_ppf_undoes_cdf_within_the_support(self) -> None:
-        law = self.make()
-        y = law.ppf(GRID)
-        u = np.minimum(law.cdf(y), 1 - 2.0**-53)
-        back = np.stack([law[i].ppf(u[i])[0] for i in range(len(law))])
+        dist = self.make()
+        y = dist.ppf(GRID)
+        u = np.minimum(dist.cdf(y), 1 - 2.0**-53)
+        back = np.stack([dist[i].ppf(u[i])[0] for i in range(len(dist))])
         np.testing.assert_allclose(back, y, rtol=1e-12, atol=1e-12)
 
     def test_ppf_is_at_most_y_exactly_when_the_level_is_at_most_cdf(self) -> None:
-        law = self.make()
-        y, F = self.points(law), law.cdf(self.points(law))
-        q = law.ppf(LEVELS)
+        dist = self.make()
+        y, F = self.points(dist), dist.cdf(self.points(dist))
+        q = dist.ppf(LEVELS)
         below = q[:, :, None] <= y[:, None, :]
         reached = LEVELS[None, :, None] <= F[:, None, :]
         if not self.exact:  # a level within rounding of F may fall on either side
@@ -147,59 +147,60 @@ class DistributionContract:
         np.testing.assert_array_equal(below, reached)
 
     def test_interval_ends_are_quantiles(self) -> None:
-        law = self.make()
-        lower, upper = law.interval(0.9)
-        np.testing.assert_allclose(np.stack([lower, upper], axis=1), law.ppf([0.05, 0.95]), rtol=1e-12, atol=1e-12)
+        dist = self.make()
+        lower, upper = dist.interval(0.9)
+        np.testing.assert_allclose(np.stack([lower, upper], axis=1), dist.ppf([0.05, 0.95]), rtol=1e-12, atol=1e-12)
 
     # density
 
     def test_density_integrates_to_the_probability(self) -> None:
-        law = self.make()
+        dist = self.make()
         if not self.density:
-            with pytest.raises(NoDensity, match="law with a density"):
-                law.pdf(0.0)
+            with pytest.raises(NoDensity, match="distribution with a density"):
+                dist.pdf(0.0)
         elif self.continuous:
-            z = law.ppf(np.linspace(0.1, 0.9, 10_001))
+            z = dist.ppf(np.linspace(0.1, 0.9, 10_001))
             middle = (z[:, 1:] + z[:, :-1]) / 2
-            integral = (law.pdf(middle) * np.diff(z, axis=1)).sum(axis=1)
-            # a piece of probability 8e-5 that holds a kink errs by that much at most; no law here has 250 kinks
+            integral = (dist.pdf(middle) * np.diff(z, axis=1)).sum(axis=1)
+            # a piece of probability 8e-5 that holds a kink errs by that much at most; no distribution here has 250
+            # kinks
             np.testing.assert_allclose(integral, 0.8, atol=0.02)
 
     # moments and samples
 
     def test_mean_agrees_with_samples(self) -> None:
-        law = self.make()
-        draws = law.sample(20_000, random_state=1)
-        standard_error = law.std() / math.sqrt(20_000)
-        assert (np.abs(draws.mean(axis=1) - law.mean()) <= 5 * standard_error).all()  # false alarm 6e-7 a row
+        dist = self.make()
+        draws = dist.sample(20_000, random_state=1)
+        standard_error = dist.std() / math.sqrt(20_000)
+        assert (np.abs(draws.mean(axis=1) - dist.mean()) <= 5 * standard_error).all()  # false alarm 6e-7 a row
 
     def test_variance_agrees_with_samples(self) -> None:
-        law = self.make()
-        squares = (law.sample(20_000, random_state=2) - law.mean()[:, None]) ** 2
+        dist = self.make()
+        squares = (dist.sample(20_000, random_state=2) - dist.mean()[:, None]) ** 2
         standard_error = squares.std(axis=1) / math.sqrt(20_000)
-        assert (np.abs(squares.mean(axis=1) - law.var()) <= 6 * standard_error).all()  # tails: 6, not 5
+        assert (np.abs(squares.mean(axis=1) - dist.var()) <= 6 * standard_error).all()  # tails: 6, not 5
 
     def test_samples_follow_the_cdf(self) -> None:
-        law = self.make()
-        thresholds = law.ppf([0.2, 0.5, 0.9])
-        draws = law.sample(20_000, random_state=3)
+        dist = self.make()
+        thresholds = dist.ppf([0.2, 0.5, 0.9])
+        draws = dist.sample(20_000, random_state=3)
         share = (draws[:, :, None] <= thresholds[:, None, :]).mean(axis=1)
-        F = law.cdf(thresholds)
+        F = dist.cdf(thresholds)
         standard_error = np.sqrt(F * (1 - F) / 20_000)
         assert (np.abs(share - F) <= 5 * standard_error + 1e-12).all()  # false alarm 6e-7 an entry
 
     def test_the_same_seed_gives_the_same_draws(self) -> None:
-        law = self.make()
-        np.testing.assert_array_equal(law.sample(5, random_state=4), law.sample(5, random_state=4))
+        dist = self.make()
+        np.testing.assert_array_equal(dist.sample(5, random_state=4), dist.sample(5, random_state=4))
 
     def test_a_generator_moves_on(self) -> None:
-        law, rng = self.make(), np.random.default_rng(5)
-        assert (law.sample(50, random_state=rng) != law.sample(50, random_state=rng)).any()
+        dist, rng = self.make(), np.random.default_rng(5)
+        assert (dist.sample(50, random_state=rng) != dist.sample(50, random_state=rng)).any()
 
-    def test_pit_is_uniform_under_the_true_law(self) -> None:
-        law = self.make()
-        many = law[np.zeros(2_000, dtype=int)]
-        pit = many.pit(law[0].sample(2_000, random_state=6)[0])
+    def test_pit_is_uniform_under_the_true_distribution(self) -> None:
+        dist = self.make()
+        many = dist[np.zeros(2_000, dtype=int)]
+        pit = many.pit(dist[0].sample(2_000, random_state=6)[0])
         if self.continuous:
             assert kstest(pit, "uniform").pvalue > 1e-4  # false alarm 1 in 10,000
         else:
@@ -208,45 +209,45 @@ class DistributionContract:
     # scores
 
     def test_crps_lies_between_the_lower_and_the_upper_sum_of_its_integral(self) -> None:
-        law = self.make()
-        y = law.ppf(0.7) + 0.1
+        dist = self.make()
+        y = dist.ppf(0.7) + 0.1
         u = np.concatenate([np.geomspace(1e-13, 1e-3, 400), np.linspace(0.001, 0.999, 6000)[1:-1]])
         u = np.concatenate([u, 1 - np.geomspace(1e-3, 1e-13, 400)])
-        z = np.sort(np.concatenate([law.ppf(u), y[:, None]], axis=1), axis=1)
+        z = np.sort(np.concatenate([dist.ppf(u), y[:, None]], axis=1), axis=1)
         h, right = np.diff(z, axis=1), z[:, :-1] >= y[:, None]
-        first, last = law.cdf(z[:, :-1]), np.minimum(law.cdf(np.nextafter(z[:, 1:], -np.inf)), law.cdf(z[:, 1:]))
+        first, last = dist.cdf(z[:, :-1]), np.minimum(dist.cdf(np.nextafter(z[:, 1:], -np.inf)), dist.cdf(z[:, 1:]))
         low = (h * np.where(right, 1 - last, first) ** 2).sum(axis=1)
         high = (h * np.where(right, 1 - first, last) ** 2).sum(axis=1)
-        crps = law.crps(y)
+        crps = dist.crps(y)
         slack = 1e-9 * (z[:, -1] - z[:, 0])
         assert (low - slack <= crps).all()
         assert (crps <= high + slack).all()
         assert (high - low < 2e-3 * (z[:, -1] - z[:, 0])).all()  # the bracket says something
 
     def test_crps_agrees_with_the_papers_estimator(self) -> None:
-        law = self.make()
-        m, y = 4_000, law.ppf(0.3) - 0.2
-        q = law.ppf(np.arange(1, m + 1) / (m + 1))
+        dist = self.make()
+        m, y = 4_000, dist.ppf(0.3) - 0.2
+        q = dist.ppf(np.arange(1, m + 1) / (m + 1))
         # |CRPS(F, y) - CRPS(G, y)| <= 2 int |F - G|: at most 1 / m between the outermost quantiles, and beyond
         # them by Cauchy-Schwarz E (Y - q_m)_+ <= sqrt(E (Y - q_m)^2 P(Y > q_m))
-        spread = np.sqrt(law.var()[:, None] + (law.mean()[:, None] - q[:, [0, -1]]) ** 2).sum(axis=1)
+        spread = np.sqrt(dist.var()[:, None] + (dist.mean()[:, None] - q[:, [0, -1]]) ** 2).sum(axis=1)
         tolerance = 2 * ((q[:, -1] - q[:, 0]) / m + spread / math.sqrt(m + 1))
-        assert (np.abs(law.crps(y) - metrics.crps(q, y)) <= tolerance).all()
+        assert (np.abs(dist.crps(y) - metrics.crps(q, y)) <= tolerance).all()
 
     def test_crps_grows_linearly_far_away(self) -> None:
-        law = self.make()
-        far = law.ppf(0.5) + 1e6
-        np.testing.assert_allclose(law.crps(far + 10) - law.crps(far), 10, rtol=1e-5)
+        dist = self.make()
+        far = dist.ppf(0.5) + 1e6
+        np.testing.assert_allclose(dist.crps(far + 10) - dist.crps(far), 10, rtol=1e-5)
 
     def test_pinball_is_the_loss_of_the_quantiles(self) -> None:
-        law = self.make()
-        y = law.ppf(0.4) + 0.1
-        np.testing.assert_array_equal(law.pinball(y, GRID), metrics.pinball(law.ppf(GRID), y, GRID))
+        dist = self.make()
+        y = dist.ppf(0.4) + 0.1
+        np.testing.assert_array_equal(dist.pinball(y, GRID), metrics.pinball(dist.ppf(GRID), y, GRID))
 
     def test_interval_score_is_the_score_of_the_interval(self) -> None:
-        law = self.make()
-        y = law.ppf(0.99) + 0.5
-        np.testing.assert_array_equal(law.interval_score(y, 0.8), metrics.interval_score(*law.interval(0.8), y, 0.8))
+        dist = self.make()
+        y = dist.ppf(0.99) + 0.5
+        np.testing.assert_array_equal(dist.interval_score(y, 0.8), metrics.interval_score(*dist.interval(0.8), y, 0.8))
 
     def test_everything_but_samples_is_deterministic(self) -> None:
         a, b = self.make(), self.make()

@@ -10,18 +10,18 @@ mpl.use("Agg")
 LAW = Normal([0.0, 1.0, 2.0], 1.0)
 
 
-def test_the_laws_cannot_be_made_without_a_quantile_function() -> None:
+def test_the_distributions_cannot_be_made_without_a_quantile_function() -> None:
     from genbayes.distribution import PredictiveDistribution
 
     with pytest.raises(TypeError, match="abstract"):
         PredictiveDistribution()  # type: ignore[abstract]
 
 
-def test_a_row_of_points_is_asked_of_every_law() -> None:
+def test_a_row_of_points_is_asked_of_every_distribution() -> None:
     np.testing.assert_allclose(LAW.cdf([[0.0, 1.0]]), [[0.5, 0.8413], [0.1587, 0.5], [0.0228, 0.1587]], atol=5e-5)
 
 
-def test_a_vector_is_one_point_per_law() -> None:
+def test_a_vector_is_one_point_per_distribution() -> None:
     np.testing.assert_allclose(LAW.cdf([0.0, 1.0, 2.0]), 0.5)
 
 

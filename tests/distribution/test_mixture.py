@@ -56,9 +56,9 @@ def test_quantiles_across_a_gap_take_its_lower_end() -> None:
 
 
 def test_equal_components_change_nothing() -> None:
-    law = QuantileFunction([0.1, 0.5, 0.9], [[0.0, 1.0, 3.0]])
+    dist = QuantileFunction([0.1, 0.5, 0.9], [[0.0, 1.0, 3.0]])
     u = np.linspace(0.01, 0.99, 99)
-    np.testing.assert_allclose(Mixture([law] * 10).ppf(u), law.ppf(u), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(Mixture([dist] * 10).ppf(u), dist.ppf(u), rtol=1e-14, atol=1e-15)
 
 
 def test_probability_one_is_exactly_one() -> None:
@@ -70,7 +70,7 @@ def test_a_component_of_weight_zero_is_left_out() -> None:
 
 
 def test_draws_among_the_components_have_no_density() -> None:
-    with pytest.raises(NoDensity, match="law with a density"):
+    with pytest.raises(NoDensity, match="distribution with a density"):
         Mixture([Normal(0.0, 1.0), Empirical([[0.0, 1.0]])]).pdf(0.0)
 
 

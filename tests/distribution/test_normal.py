@@ -11,21 +11,21 @@ from genbayes.errors import InvalidInput
 
 
 def test_it_agrees_with_scipy() -> None:
-    law, other = Normal([1.0, -2.0], [0.5, 3.0]), norm([1.0, -2.0], [0.5, 3.0])
-    got = [law.ppf(0.3), law.cdf(0.3), law.pdf(0.3), law.mean(), law.var(), law.std()]
+    dist, other = Normal([1.0, -2.0], [0.5, 3.0]), norm([1.0, -2.0], [0.5, 3.0])
+    got = [dist.ppf(0.3), dist.cdf(0.3), dist.pdf(0.3), dist.mean(), dist.var(), dist.std()]
     expected = [other.ppf(0.3), other.cdf(0.3), other.pdf(0.3), other.mean(), other.var(), other.std()]
     np.testing.assert_allclose(got, expected, rtol=1e-13)
 
 
 def test_scale_zero_is_a_point_mass() -> None:
-    law = Normal(2.0, 0.0)
-    got = [law.ppf(0.01), law.cdf(1.999), law.cdf(2.0), law.pdf(2.0), law.pdf(1.0), law.crps(5.0), law.pit(2.0)]
+    dist = Normal(2.0, 0.0)
+    got = [dist.ppf(0.01), dist.cdf(1.999), dist.cdf(2.0), dist.pdf(2.0), dist.pdf(1.0), dist.crps(5.0), dist.pit(2.0)]
     np.testing.assert_array_equal(np.concatenate(got), [2.0, 0.0, 1.0, np.inf, 0.0, 3.0, 0.5])
 
 
 def test_a_tiny_scale_raises_no_warning() -> None:
-    law = Normal(0.0, 1e-300)
-    np.testing.assert_allclose(np.concatenate([law.cdf(1e10), law.pdf(1e10), law.crps(1e10)]), [1.0, 0.0, 1e10])
+    dist = Normal(0.0, 1e-300)
+    np.testing.assert_allclose(np.concatenate([dist.cdf(1e10), dist.pdf(1e10), dist.crps(1e10)]), [1.0, 0.0, 1e10])
 
 
 def test_one_number_serves_all_rows() -> None:

@@ -10,19 +10,19 @@ from genbayes.errors import InvalidInput, NoDensity
 
 @pytest.mark.parametrize("S", [1, 3, 7, 10, 49, 100, 1000])
 def test_the_level_j_of_s_gives_the_jth_draw(S: int) -> None:
-    law = Empirical(np.arange(1.0, S + 1)[None, :])
+    dist = Empirical(np.arange(1.0, S + 1)[None, :])
     j = np.arange(1, S)
     if S > 1:
-        np.testing.assert_array_equal(law.ppf(j / S)[0], j)
+        np.testing.assert_array_equal(dist.ppf(j / S)[0], j)
 
 
 @settings(max_examples=60, deadline=None)
 @given(arrays(np.float64, (1, 13), elements=st.integers(-3, 3)), st.floats(1e-9, 1 - 1e-9))
-def test_ppf_and_cdf_are_one_law_to_the_last_bit(draws: np.ndarray, u: float) -> None:
-    law = Empirical(draws)
+def test_ppf_and_cdf_are_one_distribution_to_the_last_bit(draws: np.ndarray, u: float) -> None:
+    dist = Empirical(draws)
     levels = np.unique([u, *(np.arange(1, 13) / 13), *np.nextafter(np.arange(1, 13) / 13, 1)])
     y = np.arange(-4.0, 4.5, 0.5)[None, :]
-    q, F = law.ppf(levels), law.cdf(y)
+    q, F = dist.ppf(levels), dist.cdf(y)
     np.testing.assert_array_equal(q[:, :, None] <= y[:, None, :], levels[None, :, None] <= F[:, None, :])
 
 
@@ -32,8 +32,8 @@ def test_draws_may_come_in_any_order() -> None:
 
 def test_moments_are_those_of_the_draws() -> None:
     draws = np.random.default_rng(0).normal(size=(3, 20))
-    law = Empirical(draws)
-    np.testing.assert_allclose([law.mean(), law.var()], [draws.mean(axis=1), draws.var(axis=1)])
+    dist = Empirical(draws)
+    np.testing.assert_allclose([dist.mean(), dist.var()], [draws.mean(axis=1), draws.var(axis=1)])
 
 
 def test_crps_counts_all_pairs() -> None:
@@ -51,7 +51,7 @@ def test_pit_of_a_draw_is_the_middle_of_its_jump() -> None:
 
 
 def test_draws_have_no_density() -> None:
-    with pytest.raises(NoDensity, match="pdf must be asked of a law with a density, got draws; use cdf"):
+    with pytest.raises(NoDensity, match="pdf must be asked of a distribution with a density, got draws; use cdf"):
         Empirical([[1.0, 2.0]]).pdf(1.0)
 
 

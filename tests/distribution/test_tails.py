@@ -22,7 +22,7 @@ def one(v: float = 0.2, z: float = 1.0, s: float = 0.5, bound: float = -np.inf) 
 BOUNDS = pytest.mark.parametrize("bound", [-np.inf, 0.3])
 
 
-def test_the_slope_of_an_exponential_law_is_its_scale() -> None:
+def test_the_slope_of_an_exponential_distribution_is_its_scale() -> None:
     levels = np.array([[0.01, 0.013, 0.05, 0.2]])
     np.testing.assert_allclose(tail_slope(levels, 3.0 * np.log(levels)), 3.0)
 

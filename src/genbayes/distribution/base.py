@@ -1,7 +1,7 @@
-"""PredictiveDistribution: one law per row, read through its quantile function (paper section 3.1).
+"""PredictiveDistribution: one distribution per row, read through its quantile function (paper section 3.1).
 
-A kind of law writes `_ppf`, `__len__` and `_take`; everything else is derived here, deterministically, and a kind
-overrides what it knows in closed form. Public methods check and shape; protected ones compute on tables.
+A kind of distribution writes `_ppf`, `__len__` and `_take`; everything else is derived here, deterministically, and a
+kind overrides what it knows in closed form. Public methods check and shape; protected ones compute on tables.
 """
 
 from __future__ import annotations
@@ -31,24 +31,25 @@ STEP = 1e-5  # of the difference quotient behind the derived density: cube root 
 
 
 class PredictiveDistribution(ABC):
-    """One law per row; what every model's `predict_distribution` returns.
+    """One distribution per row; what every model's `predict_distribution` returns.
 
-    All methods read the same law: `ppf(u) <= y` exactly when `u <= cdf(y)`, to the last bit for tables and draws, up
-    to rounding of a smooth cdf for normal laws and mixtures. A quantile depends neither on the other levels asked
-    for nor on the other rows. Everything but `sample` is deterministic. Laws do not change once made.
+    All methods read the same distribution: `ppf(u) <= y` exactly when `u <= cdf(y)`, to the last bit for tables and
+    draws, up to rounding of a smooth cdf for normal distributions and mixtures. A quantile depends neither on the other
+    levels asked for nor on the other rows. Everything but `sample` is deterministic. Distributions do not change once
+    made.
 
     Example:
         >>> from genbayes.distribution import Normal
-        >>> law = Normal(loc=[0.0, 10.0], scale=[1.0, 2.0])
-        >>> law.ppf([0.05, 0.5, 0.95]).round(2)  # (n, m)
+        >>> dist = Normal(loc=[0.0, 10.0], scale=[1.0, 2.0])
+        >>> dist.ppf([0.05, 0.5, 0.95]).round(2)  # (n, m)
         array([[-1.64,  0.  ,  1.64],
                [ 6.71, 10.  , 13.29]])
-        >>> (1 - law.cdf([[3.0, 12.0]])).round(3)  # chance of exceeding each of two thresholds, (n, j)
+        >>> (1 - dist.cdf([[3.0, 12.0]])).round(3)  # chance of exceeding each of two thresholds, (n, j)
         array([[0.001, 0.   ],
                [1.   , 0.159]])
-        >>> law[1].interval(level=0.9)[1].round(2), law.crps([0.0, 9.0]).round(3)
+        >>> dist[1].interval(level=0.9)[1].round(2), dist.crps([0.0, 9.0]).round(3)
         (array([13.29]), array([0.234, 0.663]))
-        >>> law.sample(100, random_state=0).shape
+        >>> dist.sample(100, random_state=0).shape
         (2, 100)
     """
 
@@ -62,7 +63,7 @@ class PredictiveDistribution(ABC):
 
     @abstractmethod
     def _take(self, rows: IntArray) -> Self:
-        """The laws of these rows, in this order."""
+        """The distributions of these rows, in this order."""
 
     def __getitem__(self, rows: SupportsIndex | slice | Sequence[int] | IntArray | BoolArray) -> Self:
         """Some rows: a number (one row), a slice, a mask or an index array."""
@@ -102,14 +103,15 @@ class PredictiveDistribution(ABC):
         return self._cdf(Y).reshape(shape)
 
     def pdf(self, y: ArrayLike) -> FloatArray:
-        """Densities f(y), infinite at an atom; shapes as in `cdf`. Raises `NoDensity` for laws made of draws."""
+        """Densities f(y), infinite at an atom; shapes as in `cdf`. `NoDensity` for distributions made of draws."""
         Y, shape = self._points(y)
         return self._pdf(Y).reshape(shape)
 
     def pit(self, y: ArrayLike) -> FloatArray:
         """Probability integral transform F(y) - P(Y = y) / 2 of observations (n,): F(y) wherever there is no atom.
 
-        The middle of the jump keeps the transform deterministic with mean 1/2 under the true law, see `metrics.pit`.
+        The middle of the jump keeps the transform deterministic with mean 1/2 under the true distribution, see
+        `metrics.pit`.
         """
         Y = check_targets(y, len(self))[:, None]
         return (self._cdf(Y) - 0.5 * self._mass(Y))[:, 0]
@@ -137,7 +139,7 @@ class PredictiveDistribution(ABC):
         return lower.copy(), upper.copy()
 
     def sample(self, n_samples: int, random_state: RandomState = None) -> FloatArray:
-        """Independent draws from each row's law, shape (n, n_samples); the same `random_state`, the same draws."""
+        """Independent draws from each row's distribution, (n, n_samples); the same `random_state`, the same draws."""
         return self._sample(check_count(n_samples, "n_samples"), as_generator(random_state))
 
     def crps(self, y: ArrayLike) -> FloatArray:

@@ -15,7 +15,7 @@ from genbayes.validation import check_array
 
 
 class Empirical(PredictiveDistribution):
-    """The law that puts 1/S on each of a row's S draws.
+    """The distribution that puts 1/S on each of a row's S draws.
 
     F(y) = #{draws <= y} / S and Q(u) is the smallest draw with F >= u, so that Q(j / S) is the j-th smallest.
 
@@ -49,7 +49,7 @@ class Empirical(PredictiveDistribution):
         return mean
 
     def var(self) -> FloatArray:
-        """Variances of the laws, the mean squared deviation of the draws (division by S), shape (n,)."""
+        """Variances of the distributions, the mean squared deviation of the draws (division by S), shape (n,)."""
         variance: FloatArray = np.mean((self._draws - self.mean()[:, None]) ** 2, axis=1)
         return variance
 
@@ -74,7 +74,9 @@ class Empirical(PredictiveDistribution):
         return mass.reshape(Y.shape)
 
     def _pdf(self, Y: FloatArray) -> FloatArray:
-        raise NoDensity("pdf must be asked of a law with a density, got draws; use cdf, or fit a QuantileFunction")
+        raise NoDensity(
+            "pdf must be asked of a distribution with a density, got draws; use cdf, or fit a QuantileFunction"
+        )
 
     def _sample(self, n_samples: int, rng: np.random.Generator) -> FloatArray:
         return self._draw_number(rng.integers(self._draws.shape[1], size=(len(self), n_samples)))

@@ -18,7 +18,7 @@ from genbayes.validation import check_array
 
 
 class Mixture(PredictiveDistribution):
-    """Mixtures of laws, row by row: with probability w_k the k-th component.
+    """Mixtures of distributions, row by row: with probability w_k the k-th component.
 
     F(y) = sum_k w_k F_k(y); mean and variance by the laws of total mean and variance; Q by inverting F between the
     smallest and the largest Q_k. The CRPS of normal components is in closed form (Grimit et al. 2006); that of
@@ -52,12 +52,12 @@ class Mixture(PredictiveDistribution):
 
     def mean(self) -> FloatArray:
         """Means sum_k w_k mean_k, shape (n,)."""
-        return self._average(lambda law: law.mean())
+        return self._average(lambda part: part.mean())
 
     def var(self) -> FloatArray:
         """Variances sum_k w_k (var_k + (mean_k - mean)^2), shape (n,)."""
         mean = self.mean()
-        return self._average(lambda law: law.var() + (law.mean() - mean) ** 2)
+        return self._average(lambda part: part.var() + (part.mean() - mean) ** 2)
 
     def _average(
         self, value: Callable[[PredictiveDistribution], FloatArray], rows: IntArray | slice = slice(None)
@@ -74,16 +74,16 @@ class Mixture(PredictiveDistribution):
         return self._cdf_at(row_of(Y.shape), Y.ravel()).reshape(Y.shape)
 
     def _cdf_at(self, rows: IntArray, y: FloatArray) -> FloatArray:
-        return self._average(lambda law: law._cdf_at(rows, y), rows)
+        return self._average(lambda part: part._cdf_at(rows, y), rows)
 
     def _mass(self, Y: FloatArray) -> FloatArray:
-        return self._average(lambda law: law._mass(Y))
+        return self._average(lambda part: part._mass(Y))
 
     def _pdf(self, Y: FloatArray) -> FloatArray:
-        return self._average(lambda law: law._pdf(Y))
+        return self._average(lambda part: part._pdf(Y))
 
     def _ppf(self, U: FloatArray) -> FloatArray:
-        Q = [law._ppf(U) for law in self._components]
+        Q = [part._ppf(U) for part in self._components]
         low, high = np.minimum.reduce(Q).ravel(), np.maximum.reduce(Q).ravel()
         row, u = row_of(Q[0].shape), np.broadcast_to(U, Q[0].shape).ravel()
         q = np.empty(u.shape)
@@ -116,7 +116,7 @@ class Mixture(PredictiveDistribution):
         return draws
 
     def _crps(self, y: FloatArray) -> FloatArray:
-        if all(isinstance(law, Normal) for law in self._components):
+        if all(isinstance(part, Normal) for part in self._components):
             return self._crps_of_normals(y)
         scores = np.empty(len(y))
         breakpoints = self._breakpoints()
@@ -128,16 +128,16 @@ class Mixture(PredictiveDistribution):
     def _crps_of_normals(self, y: FloatArray) -> FloatArray:
         """E|Y - y| - E|Y - Y'| / 2, where differences of normals are normal."""
 
-        def spread(law: PredictiveDistribution) -> FloatArray:
+        def spread(part: PredictiveDistribution) -> FloatArray:
             """E|Y_k - Y'|, Y_k from this component and Y' from the mixture."""
             return self._average(
-                lambda other: mean_absolute_normal(law.mean() - other.mean(), np.hypot(law.std(), other.std()))
+                lambda other: mean_absolute_normal(part.mean() - other.mean(), np.hypot(part.std(), other.std()))
             )
 
-        return self._average(lambda law: mean_absolute_normal(y - law.mean(), law.std()) - spread(law) / 2)
+        return self._average(lambda part: mean_absolute_normal(y - part.mean(), part.std()) - spread(part) / 2)
 
     def _breakpoints(self) -> FloatArray:
-        return np.concatenate([law._breakpoints() for law in self._components], axis=1)
+        return np.concatenate([part._breakpoints() for part in self._components], axis=1)
 
 
 def _check_components(

@@ -1,4 +1,4 @@
-"""Normal laws, for the Gaussian-process baselines; everything in closed form."""
+"""Normal distributions, what Gaussian processes predict; everything in closed form."""
 
 import copy
 import math
@@ -17,7 +17,7 @@ from genbayes.validation import check_column
 
 
 class Normal(PredictiveDistribution):
-    """Normal laws N(loc, scale^2), one per row; scale 0 is a point mass, as at a noise-free design point.
+    """Normal distributions N(loc, scale^2), one per row; scale 0 is a point mass, as at a noise-free design point.
 
     Q(u) = loc + scale Phi^-1(u) and F(y) = Phi((y - loc) / scale), inverse to each other up to rounding.
 

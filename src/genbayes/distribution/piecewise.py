@@ -1,6 +1,7 @@
-"""Exact integrals of laws whose quantile function is piecewise linear with exponential tails: moments and CRPS.
+"""Quantile functions that are piecewise linear with exponential tails: look-up, inverse, moments and CRPS, all exact.
 
-Between two knots (a, u_a) and (b, u_b) both Q and F are straight lines, so that every integral is a polynomial.
+Between two knots (a, u_a) and (b, u_b) both Q and F are straight lines, so that every integral is a polynomial. Beyond
+the outermost knots a tail goes on exponentially, up to a bound.
 """
 
 from dataclasses import dataclass
@@ -119,9 +120,9 @@ Segment = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True)
 class Knots:
-    """Knots (u_i, z_i) of one law per row, neither decreasing along it, and the tails beyond them.
+    """Knots (u_i, z_i) of one distribution per row, neither decreasing along it, and the tails beyond them.
 
-    Two knots of equal value are an atom, two of equal level a gap in the law.
+    Two knots of equal value are an atom, two of equal level a gap in the distribution.
 
     Args:
         levels: Shape (n, M), or (1, M) if all rows share them.

@@ -38,8 +38,8 @@ class QuantileFunction(PredictiveDistribution):
     """Laws given by quantiles at some levels; linear between them, exponential beyond.
 
     A row whose quantiles cross is sorted, which brings it no further from the true quantiles (rearrangement;
-    Chernozhukov, Fernandez-Val and Galichon 2010). Below the first level u_1 with quantile z_1 the law goes on as
-    Q(u) = z_1 + s log(u / u_1), above the last one as its mirror image; the slope s is read off the table (see
+    Chernozhukov, Fernandez-Val and Galichon 2010). Below the first level u_1 with quantile z_1 the distribution goes on
+    as Q(u) = z_1 + s log(u / u_1), above the last one as its mirror image; the slope s is read off the table (see
     `tails`). Equal quantiles are an atom; a row of equal quantiles is a point mass.
 
     Args:
@@ -49,8 +49,8 @@ class QuantileFunction(PredictiveDistribution):
             is moved onto it.
 
     Example:
-        >>> law = QuantileFunction([0.25, 0.5, 0.75], [[1.0, 2.0, 4.0]])
-        >>> law.ppf([0.5, 0.625]), law.cdf(3.0)
+        >>> dist = QuantileFunction([0.25, 0.5, 0.75], [[1.0, 2.0, 4.0]])
+        >>> dist.ppf([0.5, 0.625]), dist.cdf(3.0)
         (array([[2., 3.]]), array([0.625]))
     """
 

@@ -1,4 +1,4 @@
-"""BoostedQuantiles learns the quantiles of a law it was not told, and chooses its trees by rows held out."""
+"""BoostedQuantiles learns the quantiles of a distribution it was not told, and chooses its trees by rows held out."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_levels_are_unbiased_on_new_rows(fitted) -> None:
     np.testing.assert_allclose(share, [0.1, 0.5, 0.9], atol=0.06)  # three standard errors are 0.024, the rest overfit
 
 
-def test_the_law_is_the_table_of_the_levels(fitted) -> None:
+def test_the_distribution_is_the_table_of_the_levels(fitted) -> None:
     X = np.linspace(0, 2, 20)[:, None]
     table = fitted.response_scaler_.inverse(fitted.trees_.sums(fitted._scaled(X), fitted.first_))
     np.testing.assert_allclose(fitted.predict_quantiles(X, LEVELS), np.sort(table, axis=1))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         interval_width,
         predictive_variance,
     )
-    from genbayes.design.ensemble import Ensemble, NetworkEnsemble, RandomizedPriors
+    from genbayes.design.ensemble import NetworkEnsemble, RandomizedPriors
     from genbayes.design.gp import DesignGP
     from genbayes.design.optimum import ExpectedImprovement, ThompsonSampling, UpperConfidenceBound
     from genbayes.design.proposers import ModelProposer, Proposer, RandomProposer
@@ -26,7 +26,6 @@ __all__ = [
     "AvoidFailures",
     "BoundarySeeking",
     "DesignGP",
-    "Ensemble",
     "ExpectedImprovement",
     "IntervalWidth",
     "ModelProposer",
@@ -54,7 +53,7 @@ __getattr__, __dir__ = lazy_names(
             "interval_width",
             "predictive_variance",
         ],
-        "ensemble": ["Ensemble", "NetworkEnsemble", "RandomizedPriors"],
+        "ensemble": ["NetworkEnsemble", "RandomizedPriors"],
         "gp": ["DesignGP"],
         "optimum": ["ExpectedImprovement", "ThompsonSampling", "UpperConfidenceBound"],
         "proposers": ["ModelProposer", "Proposer", "RandomProposer"],

@@ -172,6 +172,16 @@ def rate_at(step: int, n_steps: int, settings: TrainingSettings) -> float:
     return settings.learning_rate * warm * 0.5 * (1 + math.cos(math.pi * step / n_steps))
 
 
+def choose_batch_size(n: int, smallest: int, largest: int) -> int:
+    """Rows of a mini-batch: a power of two near n / 16, within limits.
+
+    Example:
+        >>> [choose_batch_size(n, 128, 1024) for n in (100, 2_000, 9_000, 90_000)]
+        [128, 128, 512, 1024]
+    """
+    return int(np.clip(2 ** round(math.log2(max(n, 2) / 16)), smallest, largest))
+
+
 def draw_batches(
     learn: Sequence[Tensor], batch_size: int | None, generators: Sequence[torch.Generator], device: torch.device
 ) -> Iterator[Tensor]:

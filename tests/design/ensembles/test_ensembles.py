@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from genbayes.data.folds import assign_member_folds
 from genbayes.design import RandomizedPriors
 from genbayes.design.acquisition import disagreement
-from genbayes.design.ensemble import keep_aside
 from genbayes_bench.rivals import SNGP, Anchored, Bootstrap, LastLayerLaplace
 
 SHORT = {"n_steps": 60, "n_steps_more": 10}
@@ -114,9 +114,9 @@ def test_strong_anchors_hold_members_to_their_beginnings() -> None:
 
 
 def test_a_run_stays_held_out_for_its_member_as_runs_are_added_and_for_no_other() -> None:
-    few, many = keep_aside(22, 3), keep_aside(90, 3)
+    few, many = assign_member_folds(22, 3), assign_member_folds(90, 3)
     assert (many[:, : few.shape[1]] == few).all()
-    assert sorted(keep_aside(50, 5).ravel().tolist()) == list(range(50))
+    assert sorted(assign_member_folds(50, 5).ravel().tolist()) == list(range(50))
 
 
 def test_an_ensemble_of_one_is_refused() -> None:

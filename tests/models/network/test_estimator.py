@@ -105,12 +105,12 @@ def test_a_member_does_not_depend_on_how_many_there_are(make, runs, prior_scale:
 
 def test_the_ensemble_is_the_mixture_of_its_members(make, runs) -> None:
     from genbayes.distribution.quantile import GRID
-    from genbayes.models.network.ensemble import law_of_run, member_quantiles
+    from genbayes.models.network.ensemble import distribution_of_run, member_quantiles
 
     model = make(n_members=3).fit(*runs)
     q = member_quantiles(model.network_, model._scaled(runs[0]), model.spread_)
-    members = [law_of_run(part[None], model.response_scaler_) for part in q]
-    y = model.predict_quantiles(runs[0], GRID)  # between these levels the pooled law is linear
+    members = [distribution_of_run(part[None, None], model.response_scaler_) for part in q]
+    y = model.predict_quantiles(runs[0], GRID)  # between these levels the pooled distribution is linear
     hair = 1e-5 * np.ptp(y, axis=1, keepdims=True)  # at an atom F jumps
     below, above = (np.mean([member.cdf(y + side) for member in members], axis=0) for side in (-hair, hair))
     assert (below - 5e-5 <= GRID).all()

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from genbayes.models.network.iqn import (
-    FOURIER_SCALE,
     IQN,
     N_LEVELS,
     FourierFeatures,
@@ -12,7 +11,6 @@ from genbayes.models.network.iqn import (
     PriorIQN,
     cosine_embedding,
     level_table,
-    levels_of,
 )
 
 
@@ -74,7 +72,7 @@ def test_fourier_features_turn_as_fast_in_many_dimensions_as_in_one(n_inputs: in
     fourier = FourierFeatures(n_inputs, 4_000, generators(1))
     x = torch.randn(1, 200, n_inputs, generator=generators(1, start=7)[0])
     turns = torch.baddbmm(fourier.bias, x, fourier.weight)
-    torch.testing.assert_close(turns.var().item(), FOURIER_SCALE**2 + torch.pi**2 / 3, rtol=0.2, atol=0.0)
+    torch.testing.assert_close(turns.var().item(), 4.0**2 + torch.pi**2 / 3, rtol=0.2, atol=0.0)
     torch.testing.assert_close(fourier(x), torch.sin(turns))
     used = (fourier.weight[0] != 0).sum(dim=0)
     assert (used == 1).all()  # each begins along one input
@@ -99,14 +97,15 @@ def test_a_randomized_prior_has_no_fourier_features() -> None:
 
 
 def test_the_level_table_holds_the_embeddings_of_its_levels() -> None:
-    index = torch.tensor([0, 17, N_LEVELS - 1])
-    torch.testing.assert_close(level_table(32)[index], cosine_embedding(levels_of(index)))
+    tau, phi = level_table(32)
+    torch.testing.assert_close(tau, (torch.arange(N_LEVELS) + 0.5) / N_LEVELS)
+    torch.testing.assert_close(phi, cosine_embedding(tau))
 
 
 def test_a_randomized_prior_is_frozen_and_of_unit_size_on_the_training_inputs() -> None:
     network = PriorIQN(NetworkShape(3, 2, 8, 1, 8), generators(2), prior_scale=0.5)
     Z = torch.randn(200, 3, generator=generators(1)[0])
-    network.rescale_prior(Z)
+    network.adapt_to(Z)
     tau = (torch.arange(9) + 0.5) / 9
     prior = network.quantiles(Z, tau) - network.trained.quantiles(Z, tau)
     torch.testing.assert_close(prior.std(dim=(1, 2)), torch.full((2,), 0.5), rtol=1e-3, atol=1e-4)
@@ -117,6 +116,6 @@ def test_a_randomized_prior_is_frozen_and_of_unit_size_on_the_training_inputs() 
 def test_training_heads_and_quantiles_agree_with_a_prior() -> None:
     network = PriorIQN(NetworkShape(3, 2, 8, 1, 8), generators(2), prior_scale=0.5)
     Z, tau = torch.randn(6, 3, generator=generators(1)[0]), torch.tensor([0.2, 0.7])
-    network.rescale_prior(Z)
+    network.adapt_to(Z)
     _, q = network.predict_heads(Z.expand(2, -1, -1), cosine_embedding(tau).expand(2, 1, -1, -1))
     torch.testing.assert_close(network.quantiles(Z, tau), q.detach(), rtol=1e-4, atol=1e-5)

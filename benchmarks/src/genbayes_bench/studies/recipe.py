@@ -42,7 +42,7 @@ VARIANTS: dict[str, dict[str, object]] = {
         "by": lambda r: torch.ones(len(r)),
     },
     "spread not learnt": {"patched": "genbayes.models.network.trials.choose_spread", "by": lambda *_: 1.0},
-    "no stopping, no averaging": {"patched": "genbayes.models.network.trials.PATIENCE", "by": None},
+    "no stopping, no averaging": {"patched": "genbayes.models.network.recipes.PATIENCE", "by": None},
 }
 
 
@@ -54,7 +54,7 @@ def fit(settings: dict[str, object], split: Split, seed: int) -> QuantileSurroga
         return model.fit(split.X_train, split.y_train)
     with patch(str(place), replacement):
         if str(place).endswith("PATIENCE"):
-            with patch("genbayes.models.network.trials.AVERAGING", 0.0):
+            with patch("genbayes.models.network.recipes.AVERAGING", 0.0):
                 return model.fit(split.X_train, split.y_train)
         return model.fit(split.X_train, split.y_train)
 

@@ -1,4 +1,4 @@
-"""From the members' raw quantiles to laws: pooled as a mixture for a new run, their disagreement for E[y | x].
+"""From the members' quantiles to distributions: their mixture for a new run, their disagreement for E[y | x].
 
 Members are pooled as a mixture (paper section 5.2), F = mean_k F_k, which is wider than any average of quantiles
 where members disagree. What they disagree on is what the ensemble does not know of the mean: epistemic only.
@@ -22,8 +22,7 @@ from genbayes.models.network.iqn import PriorIQN
 def member_quantiles(network: PriorIQN, Z: FloatArray, spread: float = 1.0) -> Tensor:
     """Each member's quantiles of the scaled response at the levels of `GRID`, in order, (n, p) -> (K, n, m)."""
     device = next(network.parameters()).device
-    inputs = torch.as_tensor(Z, dtype=torch.float32, device=device)
-    tau = torch.as_tensor(GRID, dtype=torch.float32, device=device)
+    inputs, tau = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in (Z, GRID))
     return stretch(put_in_order(network.quantiles(inputs, tau)), spread)
 
 
@@ -45,55 +44,42 @@ def put_in_order(q: Tensor) -> Tensor:
     return torch.cat([lower, inner[..., 1:-1], upper], dim=-1)
 
 
-def law_of_run(q: Tensor, scaler: ResponseScaler, weight: Tensor | None = None) -> QuantileFunction:
-    """The ensemble's law of a new run, the mixture of its members' quantiles.
+def distribution_of_run(q: Tensor, scaler: ResponseScaler, probability: FloatArray | None = None) -> QuantileFunction:
+    """The ensemble's distribution of a new run: the mixture of its members, and of regimes where there are any.
 
     Args:
-        q: Quantiles at the levels of `GRID`, shape (K, n, m).
+        q: Quantiles of K members in each of k regimes at the levels of `GRID`, shape (k, K, n, m).
         scaler: Brings them to the units of y.
-        weight: Weight of each member at each row, shape (K, n); None for equal ones.
+        probability: Probability of each regime at each row, shape (n, k); None for one regime.
     """
+    k, members, n, m = q.shape
+    q, weight = q.reshape(k * members, n, m), None
+    if probability is not None:
+        weight = torch.as_tensor(probability.T / members, device=q.device).repeat_interleave(members, dim=0)
     pooled = q[0].double() if len(q) == 1 else pool_members(q, torch.as_tensor(GRID, device=q.device), weight)
     return QuantileFunction(GRID, scaler.inverse(pooled.cpu().numpy()), support=scaler.bounds)
 
 
-def at_levels(q: Tensor, levels: tuple[FloatArray, FloatArray], scaler: ResponseScaler) -> Tensor:
-    """Quantiles of responses that were standardised within each alternative, brought back to one scale for all.
-
-    Args:
-        q: Scaled quantiles under each of k alternatives, shape (k, K, n, m).
-        levels: Location and scale of y under each alternative, (k,) each; of length 1 for 0 and 1 under all.
-        scaler: That of the standardised responses, without bounds unless levels are 0 and 1.
-    """
-    location, scale = levels
-    if len(location) == 1:
-        return q
-    # scaler.inverse of the result is location + scale scaler.inverse(q)
-    shift = (location + (scale - 1) * scaler.center) / scaler.scale
-    parts = [torch.as_tensor(part, device=q.device).reshape(-1, 1, 1, 1) for part in (scale, shift)]
-    return parts[0] * q.double() + parts[1]
-
-
-def law_over_alternatives(q: Tensor, probability: FloatArray, scaler: ResponseScaler) -> QuantileFunction:
-    """As `law_of_run`, mixed also over alternatives of given probability.
-
-    Args:
-        q: Quantiles of K members under each of k alternatives, shape (k, K, n, m).
-        probability: Probability of each alternative at each row, shape (n, k).
-        scaler: Brings them to the units of y.
-    """
-    k, members, n, m = q.shape
-    if k == 1:
-        return law_of_run(q[0], scaler)
-    weight = torch.as_tensor(probability.T / members, device=q.device)[:, None].expand(k, members, n)
-    return law_of_run(q.reshape(k * members, n, m), scaler, weight.reshape(k * members, n))
-
-
-def law_of_mean(q: Tensor, probability: FloatArray, scaler: ResponseScaler) -> Normal:
+def distribution_of_mean(q: Tensor, scaler: ResponseScaler, probability: FloatArray | None = None) -> Normal:
     """What the ensemble knows of E[y | x]: a Gaussian with mean and standard deviation of the members' means.
 
-    Arguments as those of `law_over_alternatives`.
+    Arguments as those of `distribution_of_run`.
     """
-    laws = [law_over_alternatives(q[:, j : j + 1], probability, scaler) for j in range(q.shape[1])]
-    means = np.stack([law.mean() for law in laws])
+    each = [distribution_of_run(q[:, j : j + 1], scaler, probability) for j in range(q.shape[1])]
+    means = np.stack([member.mean() for member in each])
     return Normal(loc=means.mean(axis=0), scale=means.std(axis=0, ddof=1))
+
+
+def undo_standardisation(q: Tensor, levels: tuple[FloatArray, FloatArray], scaler: ResponseScaler) -> Tensor:
+    """Quantiles of responses that were standardised within each regime, brought back to one scale for all.
+
+    Args:
+        q: Scaled quantiles in each of k regimes, shape (k, K, n, m).
+        levels: Location and scale of y in each regime, (k,) each.
+        scaler: That of the standardised responses, without bounds.
+    """
+    location, scale = levels
+    # scaler.inverse of the result is location + scale scaler.inverse(q)
+    shift = (location + (scale - 1) * scaler.center) / scaler.scale
+    a, b = (torch.as_tensor(part, device=q.device).reshape(-1, 1, 1, 1) for part in (scale, shift))
+    return a * q.double() + b

@@ -4,60 +4,28 @@ G(tau, x) = f_out(f_1(f_x(x) * f_tau(phi(tau)))), with f_x, f_tau and f_1 fully 
 and two outputs: a location mu, used only in training, and the quantile q. Every weight carries a leading axis of
 members, so that one batched product serves them all; a member draws its weights from its own generator and
 therefore does not depend on how many others there are.
+
+Randomized priors, paper section 4.3 (Osband et al. 2018): G_k = g_k + alpha g_{0,k}, a trained network plus a frozen
+random one. Where there are data, g_k learns to cancel g_{0,k}; where there are none it cannot, so members disagree.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
-
-# Training levels are the midpoints (i + 1/2) / N_LEVELS. 4096 is far finer than any quantile the data can resolve,
-# and a power of two, so that any usual number of strata divides it.
-N_LEVELS = 4096
-
-
-def cosine_embedding(tau: Tensor, n_cosines: int = 32) -> Tensor:
-    """phi(tau) = [cos(j pi tau)], j = 0, ..., n_cosines - 1; (...) -> (..., n_cosines).
-
-    Example:
-        >>> cosine_embedding(torch.tensor([0.0, 1.0]), 3)
-        tensor([[ 1.,  1.,  1.],
-                [ 1., -1.,  1.]])
-    """
-    j = torch.arange(n_cosines, dtype=tau.dtype, device=tau.device)
-    return torch.cos(math.pi * tau.unsqueeze(-1) * j)
-
-
-def levels_of(index: Tensor) -> Tensor:
-    """The levels that table rows stand for, any shape.
-
-    Example:
-        >>> levels_of(torch.tensor([0, N_LEVELS - 1])) * N_LEVELS
-        tensor([5.0000e-01, 4.0955e+03])
-    """
-    return (index + 0.5) / N_LEVELS
-
-
-def level_table(n_cosines: int, device: torch.device | str = "cpu") -> Tensor:
-    """Embeddings of all training levels, shape (N_LEVELS, n_cosines).
-
-    Example:
-        >>> level_table(32).shape
-        torch.Size([4096, 32])
-    """
-    return cosine_embedding(levels_of(torch.arange(N_LEVELS, device=device)), n_cosines)
-
 
 # Matrix products of a few rows round differently from those of many; in whole groups of 16 a row's answer does not
 # depend on its company.
 ROUND_ROWS = 16
 BLOCK_ROWS, BLOCK_COLUMNS = 128, 4096  # of hidden values in flight while predicting: 2 MB, fits the cache
 FEATURE_ROWS = 8192  # rows whose features are kept in flight
-FOURIER_SCALE = 4.0  # radians by which a feature turns over a standard deviation of its input; 3 to 4.5 serve alike
+# Training levels are the midpoints (i + 1/2) / N_LEVELS. 4096 is far finer than any quantile the data can resolve,
+# and a power of two, so that any usual number of strata divides it.
+N_LEVELS = 4096
 
 
 @dataclass(frozen=True)
@@ -90,6 +58,32 @@ class NetworkShape:
         return [self.n_hidden] * (self.n_layers - 1) + [self.n_merge]
 
 
+def cosine_embedding(tau: Tensor, n_cosines: int = 32) -> Tensor:
+    """phi(tau) = [cos(j pi tau)], j = 0, ..., n_cosines - 1 (Dabney et al. 2018); (...) -> (..., n_cosines).
+
+    Example:
+        >>> cosine_embedding(torch.tensor([0.0, 1.0]), 3)
+        tensor([[ 1.,  1.,  1.],
+                [ 1., -1.,  1.]])
+    """
+    j = torch.arange(n_cosines, dtype=tau.dtype, device=tau.device)
+    return torch.cos(math.pi * tau.unsqueeze(-1) * j)
+
+
+def level_table(n_cosines: int, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
+    """All training levels, shape (N_LEVELS,), and their embeddings, shape (N_LEVELS, n_cosines).
+
+    Cosines for every row and level would cost more than the matrix products they feed, so training looks them up.
+
+    Example:
+        >>> tau, phi = level_table(32)
+        >>> tau[[0, -1]] * N_LEVELS, phi.shape
+        (tensor([5.0000e-01, 4.0955e+03]), torch.Size([4096, 32]))
+    """
+    tau = (torch.arange(N_LEVELS, device=device) + 0.5) / N_LEVELS
+    return tau, cosine_embedding(tau, n_cosines)
+
+
 class StackedLinear(nn.Module):
     """One affine layer per member, (K, b, i) -> (K, b, o), weights uniform within 1/sqrt(i)."""
 
@@ -117,7 +111,8 @@ class FourierFeatures(StackedLinear):
 
     def __init__(self, n_in: int, n_out: int, generators: Sequence[torch.Generator]) -> None:
         super().__init__(n_in, n_out, generators)
-        speed = torch.stack([torch.randn(n_out, generator=g) for g in generators]) * FOURIER_SCALE
+        # radians by which a feature turns over a standard deviation of its input; 3 to 4.5 serve alike
+        speed = 4.0 * torch.stack([torch.randn(n_out, generator=g) for g in generators])
         number = torch.arange(n_out)
         with torch.no_grad():
             self.weight.zero_()
@@ -170,9 +165,7 @@ class IQN(nn.Module):
         Z = Z * self.input_scale
         if not self.shape.blocks:
             return Z
-        first = self.shape.blocks[0][0]
-        parts = [Z[..., :first]]
-        stop = first
+        parts, stop = [], 0
         for layer, (start, end, _) in zip(self.embeddings, self.shape.blocks, strict=True):
             parts += [Z[..., stop:start], layer(Z[..., start:end])]
             stop = end
@@ -243,11 +236,11 @@ class IQN(nn.Module):
         return blocks
 
 
-N_PROBE_LEVELS = 9  # levels at which the size of g_0 is measured
-
-
 class PriorIQN(nn.Module):
     """An IQN with a frozen random prior added to both heads; `prior_scale` 0 leaves the plain network.
+
+    g_0 is brought to mean 0 and standard deviation 1 on the training inputs, so that `prior_scale`, alpha, is measured
+    in standard deviations of the response whatever the network's size.
 
     Example:
         >>> g = [torch.Generator().manual_seed(0)]
@@ -269,17 +262,18 @@ class PriorIQN(nn.Module):
         self.register_buffer("prior_size", torch.ones(shape.n_members, 1, 1))
         self.register_buffer("prior_center", torch.zeros(shape.n_members, 1, 1))
 
-    def scale_inputs(self, scale: Tensor) -> None:
-        """Multiply every member's inputs by `scale`, shape (K, 1, p) or broadcasting to it."""
-        for part in (self.trained, self.prior):
-            if part is not None:
-                part.input_scale.copy_(scale.expand_as(part.input_scale))
+    def adapt_to(self, Z: Tensor, input_scale: Tensor | None = None) -> None:
+        """Measure g_0 on inputs Z, so that from now on it has mean 0 and standard deviation 1 there.
 
-    def rescale_prior(self, Z: Tensor) -> None:
-        """Measure g_0 on inputs Z, shape (n, p), so that from now on it has mean 0 and standard deviation 1 there."""
+        Args:
+            Z: Training inputs, shape (n, p).
+            input_scale: What every member's inputs are multiplied by, shape (K, 1, p) or broadcasting to it.
+        """
+        for part in (self.trained, self.prior):
+            if part is not None and input_scale is not None:
+                part.input_scale.copy_(input_scale.expand_as(part.input_scale))
         if self.prior is not None:
-            tau = (torch.arange(N_PROBE_LEVELS, device=Z.device) + 0.5) / N_PROBE_LEVELS
-            q = self.prior.quantiles(Z, tau)
+            q = self.prior.quantiles(Z, (torch.arange(9, device=Z.device) + 0.5) / 9)
             self.prior_center.copy_(q.mean(dim=(1, 2), keepdim=True))
             self.prior_size.copy_(q.std(dim=(1, 2), keepdim=True).clamp(min=1e-12))
 
@@ -293,34 +287,6 @@ class PriorIQN(nn.Module):
             mu, q = mu + alpha * (mu_0 - self.prior_center), q + alpha * (q_0 - self.prior_center)
         return mu, q
 
-    def first(self, n_members: int) -> PriorIQN:
-        """The stack of the first members only; all of them where there are no more."""
-        if n_members >= self.shape.n_members:
-            return self
-        return self._rebuilt(n_members, {name: value[:n_members] for name, value in self.state_dict().items()})
-
-    def joined(self, other: PriorIQN) -> PriorIQN:
-        """One stack of this network's members followed by those of another of the same sizes.
-
-        Example:
-            >>> def stack(*seeds: int) -> PriorIQN:
-            ...     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-            ...     return PriorIQN(NetworkShape(2, len(seeds), 8, 1, 8), generators, prior_scale=0.0)
-            >>> at = torch.zeros(3, 2), torch.tensor([0.5])
-            >>> torch.equal(stack(0, 1).joined(stack(2)).quantiles(*at), stack(0, 1, 2).quantiles(*at))
-            True
-        """
-        ours, theirs = self.state_dict(), other.state_dict()
-        tensors = {name: torch.cat([ours[name], theirs[name]]) for name in ours}
-        return self._rebuilt(self.shape.n_members + other.shape.n_members, tensors)
-
-    def _rebuilt(self, n_members: int, tensors: Mapping[str, Tensor]) -> PriorIQN:
-        """A stack of another number of members, with given weights."""
-        generators = [torch.Generator() for _ in range(n_members)]
-        stack = PriorIQN(replace(self.shape, n_members=n_members), generators, self.prior_scale)
-        stack.to(self.prior_size.device).load_state_dict(tensors)
-        return stack
-
     @torch.no_grad()
     def quantiles(self, Z: Tensor, tau: Tensor) -> Tensor:
         """Q at every row and level, (n, p) and (m,) -> (K, n, m)."""
@@ -328,3 +294,24 @@ class PriorIQN(nn.Module):
         if self.prior is not None:
             q += self.prior_scale / self.prior_size * (self.prior.quantiles(Z, tau) - self.prior_center)
         return q
+
+
+def join_members(networks: Sequence[PriorIQN], n_members: int) -> PriorIQN:
+    """One stack of the first n members of some networks of the same sizes.
+
+    Example:
+        >>> def stack(*seeds: int) -> PriorIQN:
+        ...     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        ...     return PriorIQN(NetworkShape(2, len(seeds), 8, 1, 8), generators, prior_scale=0.0)
+        >>> at = torch.zeros(3, 2), torch.tensor([0.5])
+        >>> torch.equal(join_members([stack(0, 1), stack(2, 3)], 3).quantiles(*at), stack(0, 1, 2).quantiles(*at))
+        True
+    """
+    first = networks[0]
+    states = [network.state_dict() for network in networks]
+    joined = PriorIQN(
+        replace(first.shape, n_members=n_members), [torch.Generator() for _ in range(n_members)], first.prior_scale
+    )
+    joined.to(first.prior_size.device)
+    joined.load_state_dict({name: torch.cat([state[name] for state in states])[:n_members] for name in states[0]})
+    return joined

@@ -1,20 +1,21 @@
 """QuantileSurrogate: a scikit-learn regressor that returns the whole predictive distribution (GBC of the paper).
 
 `fit` takes data through one door, lets the feature map and the recipe decide, and keeps what was learnt in
-attributes ending in an underscore. Everything it predicts is read from one law per row.
+attributes ending in an underscore. Everything it predicts is read from one distribution per row.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from dataclasses import asdict, replace
-from typing import Any, Literal, Self
+from dataclasses import asdict
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
 
 from genbayes.arrays import FloatArray
 from genbayes.data.dataset import Dataset
@@ -22,15 +23,20 @@ from genbayes.data.scaling import Bounds, as_bounds
 from genbayes.distribution import Normal, QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledSurrogate
-from genbayes.models.network.ensemble import at_levels, law_of_mean, law_over_alternatives, member_quantiles
+from genbayes.models.network.ensemble import (
+    distribution_of_mean,
+    distribution_of_run,
+    member_quantiles,
+    undo_standardisation,
+)
 from genbayes.models.network.fit import IQNSettings
 from genbayes.models.network.iqn import NetworkShape, PriorIQN
 from genbayes.models.network.loss import DEFAULT, QUANTILE_DOMINANT, LossWeights
 from genbayes.models.network.recipes import train_paper
 from genbayes.models.network.trials import train_fast
-from genbayes.models.protocols import SplitsRegimes
+from genbayes.models.protocols import Of, SplitsRegimes
 from genbayes.models.regimes import Bimodality, FeatureMap, Identity, measure_bimodality
-from genbayes.models.regimes.failure import FailureModel, GivenRuns, learn_failures, part_failures
+from genbayes.models.regimes.failure import FailureModel, learn_failures, part_failures
 from genbayes.models.regimes.mixture import GaussianMixture
 from genbayes.models.registry import restore_part, state_of_part
 from genbayes.persistence import State
@@ -138,7 +144,7 @@ class QuantileSurrogate(ScaledSurrogate):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the distribution of y given x from runs.
 
         Args:
@@ -151,28 +157,30 @@ class QuantileSurrogate(ScaledSurrogate):
         """
         bounds = self._check_settings()
         rng = as_generator(self.random_state)
-        given = part_failures(X, y, sample_weight) if self.missing == "regime" else None
-        runs_given = (X, y, sample_weight) if given is None else given.done
-        data = self._take_runs(*runs_given, bounds)
+        failed, done = None, (X, y, sample_weight)
+        if self.missing == "regime":
+            failed, done = part_failures(X, y, sample_weight)
+        data = self._take_runs(*done, bounds)
         self.weights_ = self._choose_weights(data)
         self.features_ = _as_maps(self.features)
         rng_features, rng_cover, rng_training = rng.spawn(3)
-        Z, y_learnt = data.X, data.y
+        Z, responses = data.X, data.y
         for feature_map, child in zip(self.features_, rng_features.spawn(len(self.features_)), strict=True):
             Z = _checked_features(feature_map.fit_transform(Dataset(Z, data.y, data.weight), child), Z, feature_map)
         regimes = _regime_map(self.features_)
         if regimes is not None:
             Z = regimes.conditioned(Z)
-            y_learnt = (
-                regimes.standardised(y_learnt) if bounds == (None, None) else y_learnt
-            )  # bounds hold for y itself
-        runs = self._learn_scales(Dataset(Z, y_learnt, data.weight), rng_cover, bounds)
+            if bounds == (None, None):  # which hold for y itself
+                responses = regimes.standardised(responses)
+        runs = self._learn_scales(Dataset(Z, responses, data.weight), rng_cover, bounds)
         train = train_paper if self.recipe == "paper" else train_fast
         self.network_, self.settings_, self.history_, self.spread_, self.relevance_ = train(self, runs, rng_training)
-        self.failure_ = None if given is None else self._learn_failures(given, rng.spawn(1)[0])
+        self.failure_ = None
+        if failed is not None:
+            self.failure_ = learn_failures(self._checked(X), failed, sample_weight, rng.spawn(1)[0])
         return self
 
-    def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run") -> QuantileFunction | Normal:
+    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> QuantileFunction | Normal:
         """The predictive distribution at new inputs.
 
         Args:
@@ -183,38 +191,25 @@ class QuantileSurrogate(ScaledSurrogate):
             One distribution per row.
         """
         check_choice(of, "of", ["run", "mean"])
-        check_is_fitted(self, "network_")
-        Z, scaler = self._features(self._checked(X)), self.response_scaler_
-        regimes = _regime_map(self.features_)
-        probability, parts = (np.ones((len(Z), 1)), [Z]) if regimes is None else regimes.alternatives(Z)
-        found = [member_quantiles(self.network_, self.input_scaler_.transform(part), self.spread_) for part in parts]
-        q = torch.stack(found) if len(found) > 1 else found[0].unsqueeze(0)  # one copy less of what may be large
-        if regimes is not None and scaler.bounds == (None, None):
-            q = at_levels(q, regimes.levels(), scaler)
+        q, probability = self._quantiles(X)
         if of == "run":
-            return law_over_alternatives(q, probability, scaler)
-        if q.shape[1] == 1:
+            return distribution_of_run(q, self.response_scaler_, probability)
+        if not self.knows_mean:
             raise InvalidInput("n_members must be at least 2 for of='mean', got 1; fit again with n_members=5")
-        return law_of_mean(q, probability, scaler)
+        return distribution_of_mean(q, self.response_scaler_, probability)
 
     @property
     def knows_mean(self) -> bool:
         """Whether there are members to disagree, so that of="mean" is answered."""
         return self.network_.shape.n_members > 1
 
-    def predict_members(self, X: Any) -> FloatArray:
-        """Each member's median, in units of y, (n, d) -> (K, n): the surrogate with one network at a time."""
-        check_is_fitted(self, "network_")
-        network, medians = self.network_, []
-        for k in range(network.shape.n_members):
-            one = PriorIQN(replace(network.shape, n_members=1), [torch.Generator()], network.prior_scale)
-            one.load_state_dict({name: value[k : k + 1] for name, value in network.state_dict().items()})
-            alone = copy.copy(self)
-            alone.network_ = one.to(next(network.parameters()).device)
-            medians.append(alone.predict_distribution(X).median())
-        return np.stack(medians)
+    def predict_members(self, X: ArrayLike) -> FloatArray:
+        """Each member's median, in units of y, (n, d) -> (K, n)."""
+        q, probability = self._quantiles(X)
+        each = [distribution_of_run(q[:, j : j + 1], self.response_scaler_, probability) for j in range(q.shape[1])]
+        return np.stack([member.median() for member in each])
 
-    def predict_failure_probability(self, X: Any) -> FloatArray:
+    def predict_failure_probability(self, X: ArrayLike) -> FloatArray:
         """Probability that a run at x fails, by the runs of `fit` whose response was missing, (n, d) -> (n,).
 
         Needs `missing="regime"`; zeros where no run had failed.
@@ -333,12 +328,18 @@ class QuantileSurrogate(ScaledSurrogate):
             )
         return LossWeights(*values.tolist())
 
-    def _learn_failures(self, given: GivenRuns, rng: np.random.Generator) -> FailureModel:
-        X = self._checked(given.X)
-        weight = np.ones(len(X))
-        if given.weight is not None:
-            weight = _check_sample_weight(given.weight, X, dtype=np.float64, ensure_non_negative=True)
-        return learn_failures(X, given.failed, weight, rng)
+    def _quantiles(self, X: ArrayLike) -> tuple[Tensor, FloatArray | None]:
+        """Quantiles of K members in each of k regimes, shape (k, K, n, m), and the regimes' probabilities, (n, k)."""
+        check_is_fitted(self, "network_")
+        Z, probability = self._features(self._checked(X)), None
+        parts, regimes = [Z], _regime_map(self.features_)
+        if regimes is not None:
+            probability, parts = regimes.alternatives(Z)
+        found = [member_quantiles(self.network_, self.input_scaler_.transform(part), self.spread_) for part in parts]
+        q = torch.stack(found) if len(found) > 1 else found[0].unsqueeze(0)  # one copy less of what may be large
+        if regimes is not None and self.response_scaler_.bounds == (None, None):
+            q = undo_standardisation(q, regimes.levels(), self.response_scaler_)
+        return q, probability
 
     def _features(self, X: FloatArray) -> FloatArray:
         for feature_map in self.features_:

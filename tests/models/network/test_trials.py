@@ -1,0 +1,250 @@
+"""The recipe "fast": settings by the number of runs, relevance, spread, and the plan that is chosen."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from genbayes import QuantileSurrogate
+from genbayes.data.folds import draw_member_folds
+from genbayes.models.base import ScaledRuns
+from genbayes.models.network import DEFAULT, IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn, recipes, trials
+from genbayes.models.network.fit import choose_spread, stretch
+from genbayes.models.network.recipes import fast_settings
+from genbayes.models.network.trials import N_FOURIER, Attempt, Plan, Team, best_of, fourier_plan, measure_relevance
+from genbayes.training import History, TrainingSettings
+
+
+def rows_of(X: np.ndarray, y: np.ndarray) -> Rows:
+    scaled = [(part - part.mean(axis=0)) / part.std(axis=0) for part in (X, y)]
+    Z, z = (torch.as_tensor(part, dtype=torch.float32) for part in scaled)
+    return Rows(Z, z, torch.ones(len(z)))
+
+
+def settings_for(n: int, blocks: tuple[tuple[int, int], ...] = (), **arguments) -> IQNSettings:
+    model = QuantileSurrogate(**arguments)
+    model.weights_ = DEFAULT
+    return fast_settings(model, ScaledRuns(np.zeros((n, 3)), np.zeros(n), np.ones(n), blocks))
+
+
+@pytest.mark.parametrize(
+    ("n", "batch_size", "n_epochs", "n_rounds"),
+    [(10, 128, 4_000, 6), (100, 128, 3_200, 3), (8_000, 512, 40, 3), (20_000, 1024, 40, 2), (90_000, 1024, 40, 1)],
+)
+def test_length_and_batches_go_by_the_number_of_runs(n: int, batch_size: int, n_epochs: int, n_rounds: int) -> None:
+    training = settings_for(n).training
+    assert (training.batch_size, training.n_epochs, training.n_rounds) == (batch_size, n_epochs, n_rounds)
+    assert training.most_epochs * n < 4_000_000
+
+
+@pytest.mark.parametrize(("n_epochs", "rate"), [(None, 0.005), (2_000, 0.008), (100, 0.01), (9_000, 0.005)])
+def test_a_shorter_run_takes_longer_steps_up_to_twice_as_long(n_epochs: int | None, rate: float) -> None:
+    training = settings_for(100, n_epochs=n_epochs).training
+    assert training.learning_rate == pytest.approx(rate)
+    assert training.n_rounds == (3 if n_epochs is None else 1)
+
+
+def test_categories_of_many_levels_are_embedded() -> None:
+    assert settings_for(100, blocks=((2, 5), (5, 17), (17, 117))).shape.blocks == ((17, 117, 21),)
+
+
+def test_what_the_user_sets_is_not_chosen(make, runs) -> None:
+    model = make(n_layers=2, n_hidden=12, batch_size=7, learning_rate=0.002, dropout=0.3, n_epochs=3).fit(*runs)
+    shape, training = model.settings_.shape, model.settings_.training
+    assert (shape.n_layers, shape.n_hidden, shape.n_merge, model.settings_.dropout) == (2, 12, 12, 0.3)
+    assert (training.batch_size, training.learning_rate, training.n_epochs) == (7, 0.002, 3)
+
+
+def test_inputs_that_do_not_matter_are_found() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(800, 6))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(800)
+    relevance = measure_relevance(rows_of(X, y), np.random.default_rng(1))
+    assert relevance[:2].min() > 0.2
+    assert relevance[2:].max() < 0.1
+
+
+def test_stretching_moves_quantiles_away_from_their_median() -> None:
+    q = torch.tensor([[0.0, 1.0, 2.0, 3.0, 4.0]])
+    assert stretch(q, 1.5).tolist() == [[-1.0, 0.5, 2.0, 3.5, 5.0]]
+
+
+def test_a_network_that_has_learnt_rows_by_heart_is_stretched_by_those_it_has_not_seen() -> None:
+    rng = np.random.default_rng(0)
+    rows = rows_of(rng.uniform(size=(150, 3)), rng.standard_normal(150))
+    training = TrainingSettings(300, 64, 5e-3)
+    settings = IQNSettings(NetworkShape(3, 2, 64, 3, 32), LossWeights(0.0, 0.0, 1.0), training, n_tau=4)
+    seen, unseen = torch.arange(120).expand(2, -1), torch.arange(120, 150).expand(2, -1)
+    learnt = Rows(rows.Z[:120], rows.y[:120], rows.weight[:120])
+    network, _ = fit_iqn(learnt, settings, [torch.Generator().manual_seed(j) for j in range(2)])
+    assert choose_spread(network, rows, seen) < 1.5 < choose_spread(network, rows, unseen)
+
+
+def test_a_good_fit_is_hardly_stretched(make) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(2_000, 1))
+    model = make(n_members=5, n_epochs=30, n_hidden=32).fit(X, X[:, 0] + rng.standard_normal(2_000))
+    assert 1 <= model.spread_ < 1.15
+
+
+def test_training_stops_before_it_learns_noise_by_heart() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(size=(300, 4)), rng.standard_normal(300)
+    model = QuantileSurrogate(n_members=2, random_state=0).fit(X, y)
+    assert model.history_.epoch[-1] < 0.5 * model.settings_.training.n_epochs
+    # CRPS of the true distribution of pure noise is 1/sqrt(pi) = 0.564; that of one old response stated with certainty,
+    # which is what learning by heart comes to, is E|y - y'| = 2/sqrt(pi). Stay within a fifth of the way.
+    best, by_heart = 1 / np.sqrt(np.pi), 2 / np.sqrt(np.pi)
+    fresh = rng.standard_normal(2_000)
+    crps = model.predict_distribution(rng.uniform(size=(2_000, 4))).crps(fresh).mean()
+    assert crps < best + 0.2 * (by_heart - best)
+
+
+def test_what_was_tried_for_fewer_epochs_is_trained_for_all_of_them(make, runs, monkeypatch) -> None:
+    monkeypatch.setattr(trials, "TRIAL_VISITS", 5 * len(runs[1]))
+    monkeypatch.setattr(recipes, "MOST_EPOCHS", 60)
+    trained, train = [], Team.train
+
+    def note(self: Team, plan: Plan, first: int, last: int, n_rounds: int | None = None) -> Attempt:
+        trained.append((plan.settings.training.n_epochs, first, last))
+        return train(self, plan, first, last, n_rounds)
+
+    monkeypatch.setattr(Team, "train", note)
+    model = make(n_epochs=None, n_members=3).fit(*runs)
+    assert trained[-1] == (60, 0, 3)  # all members anew, for all the epochs
+    assert {n_epochs for n_epochs, _, _ in trained[:-1]} == {5}
+    assert model.settings_.training.n_epochs == 60
+
+
+@pytest.mark.parametrize(("gain", "chosen"), [(0.5, "deep"), (0.02, "shallow"), (-0.5, "shallow")])
+def test_the_deep_plan_must_earn_its_freedom(gain: float, chosen: str) -> None:
+    """Gains of 0.5 or 0.02 with a standard error of 1 / sqrt(200) = 0.07."""
+    noise = torch.randn(2, 100, generator=torch.Generator().manual_seed(0))
+    noise -= noise.mean()
+
+    def attempt(name: str, scores: torch.Tensor) -> Attempt:
+        return Attempt(Plan(name, None, torch.ones(1), is_deep=name == "deep"), None, None, scores, torch.ones(2, 100))
+
+    shallow, deep = attempt("shallow", torch.ones(2, 100)), attempt("deep", 1 - gain + noise)
+    assert best_of([shallow, deep]).plan.name == chosen
+
+
+class ScriptedTeam(Team):
+    """A team whose attempts have the scores that a test gives, by the name of the plan and its rounds."""
+
+    def __init__(self, scores: dict[tuple[str, int], float], unfinished: str, n_rows: int = 100) -> None:
+        super().__init__(range(n_rows), None, [], False)
+        object.__setattr__(self, "script", (scores, unfinished.split(), []))
+
+    def train(self, plan: Plan, first: int, last: int, n_rounds: int | None = None) -> Attempt:
+        scores, unfinished, tried = self.script
+        job = plan.name, n_rounds or plan.settings.training.n_rounds
+        tried.append(job)
+        history = History(*[np.empty(0)] * 4, seconds=0.0, n_threads=1, is_unfinished=plan.name in unfinished)
+        gain = torch.tensor([[1.0, -1.0]]) * scores.get(("doubt about", plan.name), 0.0)
+        return Attempt(plan, None, history, scores[job] + gain, torch.ones(1, 2))
+
+
+def plan(name: str, n_rounds: int = 3) -> Plan:
+    training = TrainingSettings(n_epochs=1, learning_rate=0.1, n_rounds=n_rounds)
+    settings = IQNSettings(NetworkShape(2), LossWeights(0.1, 0.2, 0.7), training, dropout=0.05)
+    return Plan(name, settings, torch.ones(2), is_deep=name == "deep")
+
+
+BOTH = [("deep", 3), ("fourier", 3)]
+BASE = {("shallow", 1): 0.9, ("deep", 1): 0.5, ("fourier", 3): 0.2}
+
+
+@pytest.mark.parametrize(
+    ("scores", "unfinished", "n_rows", "chosen", "then"),
+    [
+        # what has come to its end neither goes on nor asks for Fourier features
+        (BASE, "", 100, "deep", []),
+        # what is clearly beaten does not go on
+        (BASE, "shallow", 100, "deep", []),
+        (BASE | {("deep", 3): 0.3}, "deep", 100, "fourier", BOTH),
+        (BASE | {("deep", 3): 0.1}, "deep", 100, "deep", BOTH),
+        # Fourier features must be clearly better, like all that has more freedom
+        (BASE | {("deep", 3): 0.3, ("doubt about", "fourier"): 1.0}, "deep", 100, "deep", BOTH),
+        # an unfinished plan that is just behind may overtake a finished one
+        (
+            BASE | {("shallow", 1): 0.5, ("deep", 1): 0.51, ("doubt about", "shallow"): 0.1, ("deep", 3): 0.1},
+            "deep", 100, "deep", BOTH,
+        ),
+        # among many runs they are tried even where all plans came to their end
+        (BASE, "", 4_000, "fourier", [("fourier", 3)]),
+        (BASE | {("fourier", 3): 0.6}, "", 4_000, "deep", [("fourier", 3)]),
+        (BASE, "", 3_999, "deep", []),
+    ],
+)  # fmt: skip
+def test_what_is_unfinished_and_may_yet_win_goes_on_and_has_to_beat_fourier_features(
+    scores: dict[tuple[str, int], float], unfinished: str, n_rows: int, chosen: str, then: list[tuple[str, int]]
+) -> None:
+    team = ScriptedTeam(scores, unfinished, n_rows)
+    assert team.choose([plan("shallow"), plan("deep")], plan("fourier")).plan.name == chosen
+    assert team.script[2] == [("shallow", 1), ("deep", 1), *then]
+
+
+def test_where_no_more_rounds_fit_only_fourier_features_are_tried() -> None:
+    team = ScriptedTeam({("shallow", 1): 0.9, ("deep", 1): 0.5, ("fourier", 1): 0.2}, "shallow deep")
+    assert team.choose([plan("shallow", 1), plan("deep", 1)], plan("fourier", 1)).plan.name == "fourier"
+    assert team.script[2] == [("shallow", 1), ("deep", 1), ("fourier", 1)]
+
+
+def test_where_inputs_were_dimmed_fourier_features_are_tried() -> None:
+    dimmed = [replace(plan(name), input_scale=torch.tensor([1.0, 0.1])) for name in ("shallow", "deep")]
+    assert ScriptedTeam(BASE, "").choose(dimmed, plan("fourier")).plan.name == "fourier"
+
+
+@pytest.mark.parametrize("n_fourier", [0, 10])
+def test_fourier_features_that_the_user_sets_are_in_every_plan_and_no_others_are_tried(make, runs, n_fourier) -> None:
+    model = make(n_fourier=n_fourier, n_epochs=None, recipe="fast").fit(*runs)
+    assert model.settings_.shape.n_fourier == n_fourier
+
+
+@pytest.mark.parametrize(("dropout", "used"), [(None, 0.0), (0.3, 0.3)])
+@pytest.mark.parametrize(("n_inputs", "n_fourier"), [(2, N_FOURIER), (3 * N_FOURIER, 3 * N_FOURIER)])
+def test_the_fourier_plan_is_the_deep_one_with_features_and_no_dropout_of_ours(
+    dropout: float | None, used: float, n_inputs: int, n_fourier: int
+) -> None:
+    deep = plan("deep")
+    wide = replace(deep, settings=replace(deep.settings, shape=NetworkShape(n_inputs)))
+    fourier = fourier_plan([plan("shallow"), wide], dropout)
+    assert (fourier.settings.shape.n_fourier, fourier.settings.dropout, fourier.is_deep) == (n_fourier, used, True)
+
+
+def test_fourier_features_of_single_inputs_find_narrow_ridges_among_several_inputs() -> None:
+    """A sum of narrow ridges along four inputs: a network without Fourier features finds hardly any of them."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, np.pi, size=(6_000, 4))
+    y = -(np.sin(X) * np.sin(np.arange(1, 5) * X**2 / np.pi) ** 20).sum(axis=1)
+    settings = {"n_members": 1, "n_layers": 3, "n_epochs": 20, "dropout": 0.0, "random_state": 0, "device": "cpu"}
+    fourier, plain = (QuantileSurrogate(n_fourier=n, **settings).fit(X[:5_000], y[:5_000]) for n in (N_FOURIER, 0))
+    crps, without = (model.predict_distribution(X[5_000:]).crps(y[5_000:]).mean() for model in (fourier, plain))
+    assert crps < 0.5 * without
+
+
+@pytest.mark.slow
+def test_fine_detail_in_many_quiet_runs_is_left_to_fourier_features() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(4_000, 2))
+    y = np.sin(25 * X[:, 0]) * np.cos(20 * X[:, 1]) + 0.02 * rng.standard_normal(4_000)
+    model = QuantileSurrogate(n_members=2, random_state=0).fit(X[:3_000], y[:3_000])
+    assert model.settings_.shape.n_fourier == N_FOURIER
+    crps = model.predict_distribution(X[3_000:]).crps(y[3_000:]).mean()
+    assert crps < 2 * 0.02 / np.sqrt(np.pi)  # within twice that of the true distribution
+
+
+@pytest.mark.parametrize("n", [10, 11, 133, 1_000])
+def test_five_members_hold_out_different_rows(n: int) -> None:
+    aside = draw_member_folds(n, 5, np.random.default_rng(0))
+    assert aside.shape == (5, n // 5)
+    assert len(np.unique(aside)) == aside.size
+
+
+def test_a_member_s_fold_depends_neither_on_how_many_there_are_nor_grows_without_need() -> None:
+    few, many = (draw_member_folds(100, k, np.random.default_rng(0)) for k in (2, 12))
+    np.testing.assert_array_equal(few, many[:2])
+    np.testing.assert_array_equal(many[0], many[5])
+    assert draw_member_folds(90_000, 5, np.random.default_rng(0)).shape == (5, 2_000)

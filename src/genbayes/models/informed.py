@@ -20,7 +20,7 @@ from genbayes.data.dataset import Dataset
 from genbayes.distribution import Normal, QuantileFunction
 from genbayes.distribution.quantile import GRID
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
-from genbayes.models.gp import FittedGP, Replicates, fit_gp, leave_out
+from genbayes.models.gp import FittedGP, Replicates, fit_gp
 from genbayes.models.network import QuantileSurrogate
 from genbayes.persistence import State
 from genbayes.progress import show_progress
@@ -101,7 +101,7 @@ class GPInformedSurrogate(ScaledSurrogate):
         return self
 
     def _fit_residuals(self, runs: ScaledRuns, data: Dataset, rng: np.random.Generator) -> QuantileSurrogate:
-        m, latent, noise = leave_out(self.gp_, runs.Z)
+        m, latent, noise = self.gp_.leave_out(runs.Z)
         s = np.sqrt(latent + noise)
         r = np.clip((runs.y - m) / s, -FARTHEST, FARTHEST)
         network = QuantileSurrogate(
@@ -154,15 +154,14 @@ class GPInformedSurrogate(ScaledSurrogate):
     def to_state(self) -> State:
         """What the fitted surrogate keeps in its file."""
         check_is_fitted(self, "residuals_")
-        state = self._shared_state().with_part("gp", State("FittedGP", {}, self.gp_.arrays()))
+        state = self._shared_state().with_part("gp", self.gp_.to_state())
         return state.with_part("residuals", self.residuals_.to_state())
 
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The surrogate that a file describes."""
         model = cls._from_shared(state)
-        part = state.nested("gp")
-        model.gp_ = FittedGP.from_arrays({name: part.array(name) for name in part.arrays})
+        model.gp_ = FittedGP.from_state(state.nested("gp"), model.input_scaler_.n_outputs)
         model.residuals_ = QuantileSurrogate.from_state(state.nested("residuals"))
         return model
 

@@ -1,3 +1,5 @@
+"""Left-out answers of a GP: those of one that has not seen the input, at the same parameters."""
+
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +10,9 @@ import pytest
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.metrics import crps_normal
-from genbayes.models.gp import KERNELS, FittedGP, Replicates, fit_gp
+from genbayes.models import StationaryGP
+from genbayes.models.gp import KERNELS, FittedGP, Replicates, fit_gp, match_rows
+from genbayes.persistence import State
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
 
@@ -122,24 +126,26 @@ def test_a_kernel_without_an_approximation_is_refused_beyond_the_exact_limit(
         fit_gp(make_runs(30, 2), np.random.default_rng(0), exact_limit=20, kernel="squared-exponential")
 
 
-@pytest.mark.parametrize("place", [np.array([2.0]), np.array([-1.0]), np.array([0.5]), np.empty(0), np.zeros(2)])
-def test_arrays_that_name_no_kernel_are_refused(make_runs: Callable[..., Replicates], place: FloatArray) -> None:
-    arrays = {**fit(make_runs(20, 2)).arrays(), "kernel": place}
-    with pytest.raises(UnreadableFile, match="the kernel in the model file must be one of 2 known ones, got"):
-        FittedGP.from_arrays(arrays)
+@pytest.mark.parametrize("kernel", ["matern72", 0, None])
+def test_a_file_that_names_no_kernel_is_refused(make_runs: Callable[..., Replicates], kernel: object) -> None:
+    state = fit(make_runs(20, 2)).to_state()
+    changed = State(state.kind, {**state.values, "kernel": kernel}, state.arrays)
+    with pytest.raises(UnreadableFile, match="kernel in the model file must be one of matern52, squ"):
+        FittedGP.from_state(changed, 2)
 
 
 @pytest.mark.parametrize(
     ("exact_limit", "kernel"), [(3000, "matern52"), (100, "matern52"), (3000, "squared-exponential")]
 )
-def test_a_gp_rebuilt_from_its_arrays_predicts_the_same_to_the_last_bit(
+def test_a_gp_rebuilt_from_its_state_predicts_the_same_to_the_last_bit(
     make_runs: Callable[..., Replicates], exact_limit: int, kernel: str
 ) -> None:
     runs = make_runs(150, 2, n_copies=10)
     gp = fit_gp(runs, np.random.default_rng(0), exact_limit=exact_limit, kernel=kernel)
-    arrays = {name: array.copy() for name, array in gp.arrays().items()}
-    assert {array.dtype for array in arrays.values()} == {np.dtype(np.float64)}
-    rebuilt = FittedGP.from_arrays(arrays)
+    state = gp.to_state()
+    for array in state.arrays.values():
+        array.flags.writeable = False  # as arrays read from a file may be
+    rebuilt = FittedGP.from_state(state, 2)
     new = np.random.default_rng(1).normal(size=(20, 2))
     for ours, theirs in zip(gp.predict(new), rebuilt.predict(new), strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -188,3 +194,55 @@ def test_large_fits_learn_friedmans_function() -> None:
     runs = Replicates.collect((X - 0.5) / 0.29, (y - y.mean()) / y.std(), np.ones(4000))
     mean = fit(runs).predict((X_new - 0.5) / 0.29)[0] * y.std() + y.mean()
     assert np.sqrt(np.mean((mean - friedman(X_new)) ** 2)) < 0.16  # noise sd 1; 0.14 is typical of 2,000 exact rows
+
+
+def runs(n: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (n, 1))
+    return X, np.sin(3 * X[:, 0]) + 0.2 * rng.standard_normal(n)
+
+
+def test_leaving_out_is_fitting_without_the_row() -> None:
+    X, y = runs()
+    model = StationaryGP(random_state=0).fit(X, y)
+    mean, latent, _ = model.gp_.leave_out(model.gp_.runs.Z[[7]])
+    kept = np.delete(np.arange(40), 7)
+    others = FittedGP(model.gp_.parameters, model.gp_.runs.take(kept))
+    # the constant mean is estimated anew without the row, which FittedGP.at given parameters does not do
+    np.testing.assert_allclose(mean, others.predict(model.gp_.runs.Z[[7]])[0], atol=0.02)
+    np.testing.assert_allclose(latent, others.predict(model.gp_.runs.Z[[7]])[1], rtol=0.2)
+
+
+def test_left_out_answers_come_in_the_order_asked_for() -> None:
+    X, y = runs()
+    model = StationaryGP(random_state=0).fit(X, y)
+    Z, order = model._scaled(X), np.random.default_rng(1).permutation(40)
+    np.testing.assert_array_equal(model.gp_.leave_out(Z[order])[0], model.gp_.leave_out(Z)[0][order])
+
+
+def test_left_out_answers_miss_by_more_than_seen_ones() -> None:
+    X, y = runs()
+    model = StationaryGP(random_state=0).fit(X, y)
+    Z, scaled = model._scaled(X), model.response_scaler_.transform(y)
+    seen, left_out = (np.mean((answer[0] - scaled) ** 2) for answer in (model.gp_.predict(Z), model.gp_.leave_out(Z)))
+    assert seen < left_out < 0.2  # of the variance of y
+
+
+def test_replicates_are_left_out_together() -> None:
+    X = np.repeat(np.linspace(-1, 1, 12), 3)[:, None]
+    y = np.sin(3 * X[:, 0]) + np.tile([-0.1, 0.0, 0.1], 12)
+    y[15:18] += 5  # an outlying input: the others know nothing of it
+    model = StationaryGP(random_state=0).fit(X, y)
+    mean = model.response_scaler_.inverse(model.gp_.leave_out(model._scaled(X[15:18]))[0])
+    assert (y[15:18] - mean).min() > 3
+
+
+def test_a_single_input_has_nothing_to_be_left_for() -> None:
+    groups = Replicates.collect(np.zeros((5, 1)), np.arange(5.0), np.ones(5))
+    gp = fit_gp(groups, np.random.default_rng(0))
+    np.testing.assert_array_equal(gp.leave_out(groups.Z), gp.predict(groups.Z))
+
+
+def test_rows_are_matched_by_equality() -> None:
+    known = Replicates.collect(np.array([[1.0, 2.0], [0.0, 5.0]]), np.zeros(2), np.ones(2)).Z
+    assert match_rows(known, np.array([[1.0, 2.0], [1.0, 2.1], [0.0, 5.0]])).tolist() == [1, -1, 0]

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from genbayes.models.gp.exact import leave_out, match_rows
     from genbayes.models.gp.heteroskedastic import FittedHeteroskedasticGP, fit_heteroskedastic_gp
-    from genbayes.models.gp.likelihood import Replicates
+    from genbayes.models.gp.likelihood import Replicates, match_rows
     from genbayes.models.gp.stationary import KERNELS, FittedGP, fit_gp
 
 __all__ = [
@@ -20,16 +19,14 @@ __all__ = [
     "Replicates",
     "fit_gp",
     "fit_heteroskedastic_gp",
-    "leave_out",
     "match_rows",
 ]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "exact": ["leave_out", "match_rows"],
         "heteroskedastic": ["FittedHeteroskedasticGP", "fit_heteroskedastic_gp"],
-        "likelihood": ["Replicates"],
+        "likelihood": ["Replicates", "match_rows"],
         "stationary": ["FittedGP", "KERNELS", "fit_gp"],
     },
 )

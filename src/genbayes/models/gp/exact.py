@@ -13,21 +13,14 @@ which is what makes it cheap to take runs for done whose responses are still to 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import blas
 
-from genbayes.arrays import FloatArray, IntArray
+from genbayes.arrays import FloatArray
 from genbayes.models.gp.cholesky import invert_factored, solve_factored
-from genbayes.models.gp.kernels import Correlation, matern52_with_slope, squared_distances
+from genbayes.models.gp.kernels import Correlation, matern52_with_slope, slices, squared_distances
 from genbayes.models.gp.likelihood import GPParameters, Replicates, factorise_correlations
-
-if TYPE_CHECKING:
-    from genbayes.models.gp.stationary import FittedGP
-
-
-ENTRIES_AT_ONCE = 1_000_000  # of the table of correlations with the training inputs: 8 MB
 
 
 @dataclass(frozen=True)
@@ -76,9 +69,7 @@ class Kriging:
     def predict(self, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of the latent function at new inputs, (n, p) -> (n,), (n,)."""
         mean, variance = np.empty((2, len(Z)))
-        size = max(1, ENTRIES_AT_ONCE // len(self.runs))
-        for start in range(0, len(Z), size):
-            part = slice(start, start + size)
+        for part in slices(len(Z), len(self.runs)):
             seen = self.look_at(Z[part])
             mean[part], variance[part] = self.mean(seen), self.variance(seen)
         return mean, variance
@@ -128,39 +119,3 @@ class Kriging:
             np.append(known.scatter, more.scatter),
         )
         return Kriging(self.parameters, joined, self.correlation)
-
-
-def match_rows(known: FloatArray, Z: FloatArray) -> IntArray:
-    """Row of `known` that each row of Z equals, or -1, (u, p) and (n, p) -> (n,).
-
-    Example:
-        >>> match_rows(np.array([[1.0], [2.0]]), np.array([[2.0], [5.0], [1.0]]))
-        array([ 1, -1,  0])
-    """
-    _, group = np.unique(np.vstack([known, Z]), axis=0, return_inverse=True)
-    group = group.reshape(-1)
-    row_of_group = np.full(group.max() + 1, -1)
-    row_of_group[group[: len(known)]] = np.arange(len(known))
-    return row_of_group[group[len(known) :]]
-
-
-def leave_out(gp: FittedGP, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """As `gp.predict`, but at an input that it was fitted to without the runs there, (n, p) -> (n,) each.
-
-    Length scales, nugget and process variance stay those of all runs (Dubrule 1983).
-
-    Example:
-        >>> from genbayes.models.gp import Replicates, fit_gp
-        >>> Z = np.linspace(-1.5, 1.5, 20)[:, None]
-        >>> gp = fit_gp(Replicates.collect(Z, np.sin(2 * Z[:, 0]), np.ones(20)), np.random.default_rng(0))
-        >>> bool(leave_out(gp, Z)[1].min() > gp.predict(Z)[1].max())
-        True
-    """
-    row = match_rows(gp.runs.Z, Z)
-    moments = gp.predict(Z)
-    if (row < 0).all() or len(gp.runs) < 2:
-        return moments
-    mean, latent, noise = (
-        np.where(row >= 0, left[row], given) for left, given in zip(gp.leave_one_out(), moments, strict=True)
-    )
-    return mean, latent, noise

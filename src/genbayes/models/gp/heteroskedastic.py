@@ -1,14 +1,14 @@
-"""Fit a GP whose noise depends on the input, and predict with it: mean, latent variance, noise variance.
+"""HeteroskedasticGP, a GP whose noise depends on the input, and its process: mean, latent variance, noise variance.
 
 Binois, Gramacy & Ludkovski (2018), "Practical heteroskedastic Gaussian process modeling for large simulation
 experiments": a Matern-5/2 GP for the mean and another for the log noise, replicates reduced to sufficient statistics,
-one joint likelihood. It differs in the penalty of the noise process (`noise_process`) and in keeping a
-constant noise unless the runs speak clearly against it. Leaves scaling, checks and distributions to estimators.
+one joint likelihood. It differs in the penalty of the noise process (`noise_process`) and in keeping a constant noise
+unless the runs speak clearly against it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,7 +18,8 @@ from genbayes.arrays import FloatArray
 from genbayes.models.base import ScaledRuns
 from genbayes.models.gp.likelihood import GPParameters, Replicates, exact_profile
 from genbayes.models.gp.noise_process import NoiseProcess, NoisyGP, climb_jointly, constant_noise, noise_ratios
-from genbayes.models.gp.stationary import EXACT_LIMIT, FittedGP, FittedProcess, GaussianBaseline, fit_gp
+from genbayes.models.gp.stationary import EXACT_LIMIT, FittedGP, FittedProcess, GPSurrogate, fit_gp
+from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import RandomState
 from genbayes.validation import check_count
@@ -27,9 +28,9 @@ FEW_ROWS = 500  # of the first climb: a tenth of a second a step
 JOINT_LIMIT = 1500  # distinct inputs of the second climb, more than half a second a step; beyond, a random subset
 # Akaike's price of the two parameters that a noise process adds, its variance and its length scales' common size.
 WORTHWHILE = 2.0
-# The mean of a log-normal law is exp(variance / 2) times its median. Beyond a variance of 1 the factor is a statement
-# about the law's far tail, of which the runs know nothing.
-MOST_UNCERTAINTY = 1.0
+# The mean of a log-normal variable is exp(variance / 2) times its median. Beyond a variance of 1 the factor is a
+# statement about its far tail, of which the runs know nothing.
+MAX_LOG_VARIANCE = 1.0
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class FittedHeteroskedasticGP:
         return self.noise.is_constant
 
     def predict(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Law of new runs at inputs Z, shape (n, p): a Gaussian with this mean and the sum of the two variances.
+        """A new run at inputs Z, shape (n, p), is normal with this mean and the sum of the two variances.
 
         The noise variance is nu exp(level + eta + s^2 / 2), the posterior mean given the variance s^2 of the log
         noise, the latter cut at 1; far from all runs it returns to its mean level.
@@ -63,27 +64,24 @@ class FittedHeteroskedasticGP:
         if self.is_homoskedastic:
             return mean, variance, constant
         log_noise, uncertainty = self.noise.predict(Z)
-        ratio = noise_ratios(log_noise + np.minimum(uncertainty, MOST_UNCERTAINTY) / 2)
+        ratio = noise_ratios(log_noise + np.minimum(uncertainty, MAX_LOG_VARIANCE) / 2)
         return mean, variance, self.latent.parameters.variance * ratio
 
-    def arrays(self) -> dict[str, FloatArray]:
-        """Everything learnt, as named arrays of float64; `from_arrays` rebuilds the GP from them."""
+    def to_state(self) -> State:
+        """Everything learnt."""
         noise = self.noise
-        return {f"latent_{name}": array for name, array in self.latent.arrays().items()} | {
-            "noise_scalars": np.array([noise.level, noise.variance]),
-            "noise_length": noise.length,
-            "noise_Z": noise.Z,
-            "noise_information": noise.information,
-            "noise_weights": noise.weights,
-        }
+        arrays = {"length": noise.length, "Z": noise.Z, "information": noise.information, "weights": noise.weights}
+        state = State("FittedHeteroskedasticGP", {"level": noise.level, "variance": noise.variance}, arrays)
+        return state.with_part("latent", self.latent.to_state())
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> FittedHeteroskedasticGP:
-        """The GP whose `arrays()` these are; it predicts the same to the last bit."""
-        latent = {name.removeprefix("latent_"): part for name, part in arrays.items() if name.startswith("latent_")}
-        level, variance = (float(value) for value in arrays["noise_scalars"])
-        own = (arrays[f"noise_{name}"] for name in ("length", "Z", "information", "weights"))
-        return cls(FittedGP.from_arrays(latent), NoiseProcess(level, variance, *own))
+    def from_state(cls, state: State, p: int) -> FittedHeteroskedasticGP:
+        """The GP of p inputs that a file describes; it predicts the same to the last bit."""
+        level, variance = (float(state.value(name)) for name in ("level", "variance"))
+        length, Z = state.array("length", (p,)), state.array("Z", (None, p))
+        information, weights = (state.array(name, (len(Z),)) for name in ("information", "weights"))
+        noise = NoiseProcess(level, variance, length, Z, information, weights)
+        return cls(FittedGP.from_state(state.nested("latent"), p), noise)
 
 
 def fit_heteroskedastic_gp(
@@ -119,11 +117,16 @@ def fit_heteroskedastic_gp(
     learnt = runs if len(runs) <= JOINT_LIMIT else runs.take(order[:JOINT_LIMIT])
     stationary = fit_gp(learnt, rng, n_starts=n_starts)
     constant = constant_noise(learnt, stationary.parameters)
-    tell = _Teller(report)
-    tell(constant)
     few = learnt if len(learnt) <= FEW_ROWS else runs.take(order[:FEW_ROWS])
-    found = tell(climb_jointly(few, constant))
-    found = tell(climb_jointly(learnt, found))
+
+    def reported(stage: int, gp: NoisyGP) -> NoisyGP:
+        if report is not None:
+            report(stage, 3, -gp.log_posterior)
+        return gp
+
+    reported(1, constant)
+    found = reported(2, climb_jointly(few, constant))
+    found = reported(3, climb_jointly(learnt, found))
     if found.log_posterior < constant.log_posterior + WORTHWHILE:
         latent = stationary if learnt is runs else fit_gp(runs, rng, n_starts=n_starts, exact_limit=exact_limit)
         return FittedHeteroskedasticGP(latent, constant.noise)
@@ -142,20 +145,7 @@ def _condition(
     return FittedGP.at(parameters, Replicates(runs.Z, runs.mean, count, runs.scatter), rng, exact_limit)
 
 
-class _Teller:
-    """Passes a GP through and reports it."""
-
-    def __init__(self, report: Report | None) -> None:
-        self.report, self.stage = report, 0
-
-    def __call__(self, gp: NoisyGP) -> NoisyGP:
-        self.stage += 1
-        if self.report is not None:
-            self.report(self.stage, 3, -gp.log_posterior)
-        return gp
-
-
-class HeteroskedasticGP(GaussianBaseline):
+class HeteroskedasticGP(GPSurrogate):
     """Gaussian process for the mean and another for the logarithm of the noise, learnt by one joint likelihood.
 
     Replicates enter by sufficient statistics. Where the runs do not speak clearly against constant noise, it stays
@@ -198,8 +188,8 @@ class HeteroskedasticGP(GaussianBaseline):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _check_settings(self) -> None:
-        check_count(self.n_starts, "n_starts")
+    def _check_settings(self) -> object:
+        return check_count(self.n_starts, "n_starts")
 
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedHeteroskedasticGP:
         groups = Replicates.collect(runs.Z, runs.y, runs.weight)

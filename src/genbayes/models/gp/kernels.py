@@ -2,12 +2,12 @@
 
 How smooth a simulator is says how far a run is felt, which matters for prediction and even more for design. So the
 rougher Matern kernels stand beside the squared exponential, and the runs choose. NumPy, since most who need a
-correlation do not need torch, which takes a second to load; `baselines.collapsed` wraps one for automatic derivatives.
+correlation do not need torch, which takes a second to load; `sparse` wraps one for automatic derivatives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -16,6 +16,17 @@ from genbayes.arrays import FloatArray
 
 # Squared distances in units of the length scales, any shape, to correlations and their derivatives in s, of that shape.
 Correlation = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+
+def slices(n: int, entries_per_row: int, at_once: int = 1_000_000) -> Iterator[slice]:
+    """Slices of n rows whose tables hold at most so many entries: 8 MB, which a processor's cache holds.
+
+    Example:
+        >>> [part.stop for part in slices(2500, 961)]
+        [1040, 2080, 2500]
+    """
+    size = max(1, at_once // max(1, entries_per_row))
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def squared_distances(A: FloatArray, B: FloatArray) -> FloatArray:

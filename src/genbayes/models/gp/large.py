@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.models.gp.cholesky import solve_factored
-from genbayes.models.gp.kernels import matern52_with_slope, squared_distances
+from genbayes.models.gp.kernels import matern52_with_slope, slices, squared_distances
 from genbayes.models.gp.likelihood import factorise_correlations
 from genbayes.models.gp.vecchia import NearestRows, nearest_previous, solve_locally
 
@@ -100,10 +100,10 @@ class FullScale:
         blank = cls(W, y, noise, rng.permutation(len(W)), np.zeros(M + 1), np.eye(M + 1), n_neighbours, n_predecessors)
         precision = np.diag(np.append(np.ones(M), 0.0))  # z ~ N(0, I); the mean has a flat prior
         projection = np.zeros(M + 1)
-        for terms in blank._training_terms():
-            weighted = terms.psi / terms.variance[:, None]
+        for _, terms, e, v in blank._training_terms():
+            weighted = terms.psi / v[:, None]
             precision += terms.psi.T @ weighted
-            projection += weighted.T @ terms.told
+            projection += weighted.T @ e
         factor = np.linalg.cholesky(precision)
         coefficients = solve_factored(factor, projection[:, None])[:, 0]
         return cls(W, y, noise, blank.order, coefficients, factor, n_neighbours, n_predecessors)
@@ -111,10 +111,10 @@ class FullScale:
     def predict(self, W_new: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of the latent function at new scaled inputs, (n_new, p) -> (n_new,), (n_new,)."""
         mean, variance = np.empty((2, len(W_new)))
-        for part in _slices(len(W_new), self.n_neighbours * len(self.coefficients)):
+        for part in slices(len(W_new), self.n_neighbours * len(self.coefficients), ENTRIES_AT_ONCE):
             near = self._nearest.find(W_new[part], self.n_neighbours)
             terms = self._condition(W_new[part], near)
-            mean[part] = terms.psi @ self.coefficients + terms.told
+            mean[part] = terms.psi @ self.coefficients + terms.expected
             variance[part] = terms.variance + self._uncertainty(terms.psi)
         return mean, variance
 
@@ -126,27 +126,25 @@ class FullScale:
         """
         n = len(self.W)
         gradient, precision, shared = np.zeros(n), np.zeros(n), np.zeros((n, len(self.coefficients)))
-        for terms in self._training_terms():
-            B, touched = terms.transform()
-            gradient[touched] += B.T @ ((terms.told - terms.psi @ self.coefficients) / terms.variance)
-            precision[touched] += (B * B).T @ (1 / terms.variance)
-            shared[touched] += B.T @ (terms.psi / terms.variance[:, None])
+        for rows, terms, e, v in self._training_terms():
+            B, touched = terms.transform(rows)
+            gradient[touched] += B.T @ ((e - terms.psi @ self.coefficients) / v)
+            precision[touched] += (B * B).T @ (1 / v)
+            shared[touched] += B.T @ (terms.psi / v[:, None])
         precision -= self._uncertainty(shared)
         return self.y - gradient / precision, np.maximum(1 / precision - self.noise, 0.0)
 
-    def _training_terms(self) -> Iterator[_Terms]:
-        """Every training row given its predecessors: told is e, variance includes the noise."""
+    def _training_terms(self) -> Iterator[tuple[IntArray, _Terms, FloatArray, FloatArray]]:
+        """Training rows given their predecessors, in batches: their numbers, terms, residuals e and variances v."""
         position = nearest_previous(self.W[self.order], np.arange(len(self.W)), min(self.n_predecessors, len(self.W)))
-        for part in _slices(len(self.W), self.n_predecessors * len(self.coefficients)):
+        for part in slices(len(self.W), self.n_predecessors * len(self.coefficients), ENTRIES_AT_ONCE):
             rows, near = self.order[part], position[part]
             near = np.where(near >= 0, self.order[near], -1)
             terms = self._condition(self.W[rows], near)
-            yield _Terms(
-                terms.psi, self.y[rows] - terms.told, terms.variance + self.noise[rows], terms.weights, near, rows
-            )
+            yield rows, terms, self.y[rows] - terms.expected, terms.variance + self.noise[rows]
 
     def _condition(self, W_own: FloatArray, near: IntArray) -> _Terms:
-        """Rows given neighbours: told is b'y_c, variance that of the latent residual."""
+        """Rows at scaled inputs, (b, p), given neighbours, (b, m)."""
         own = self._basis.at(W_own)
         features = torch.from_numpy(np.concatenate([self._basis.at_training[near], own[:, None]], axis=1))
         explained = features @ features.transpose(1, 2)
@@ -154,9 +152,9 @@ class FullScale:
         systems = solve_locally(self.W, W_own, near, self.noise, nothing, explained)
         weights = systems.weights
         psi = own - torch.bmm(weights.unsqueeze(1), features[:, :-1]).squeeze(1).numpy()
-        told = (weights.numpy() * self.y[near]).sum(axis=1)
         psi = np.column_stack([psi, 1 - weights.sum(1).numpy()])
-        return _Terms(psi, told, systems.variance.numpy(), weights.numpy(), near)
+        expected = (weights.numpy() * self.y[near]).sum(axis=1)
+        return _Terms(psi, expected, systems.variance.numpy(), weights.numpy(), near)
 
     def _uncertainty(self, psi: FloatArray) -> FloatArray:
         """psi'A^{-1}psi for every row of psi, (b, M + 1) -> (b,)."""
@@ -169,7 +167,7 @@ class _Basis:
     def __init__(self, W: FloatArray, rows: IntArray) -> None:
         self.points = W[rows]
         self.root, _ = factorise_correlations(self.points, np.full(len(rows), INDUCING_JITTER))
-        self.at_training = np.concatenate([self.at(W[part]) for part in _slices(len(W), len(rows))])
+        self.at_training = np.concatenate([self.at(W[part]) for part in slices(len(W), len(rows), ENTRIES_AT_ONCE)])
 
     def at(self, W: FloatArray) -> FloatArray:
         """Features of scaled inputs, (b, p) -> (b, M)."""
@@ -179,26 +177,26 @@ class _Basis:
 
 @dataclass(frozen=True)
 class _Terms:
-    """b rows, each given its m neighbours: psi (b, M + 1), told and variance (b,), weights and neighbours (b, m)."""
+    """b rows, each given its m neighbours.
+
+    Attributes:
+        psi: phi_i - sum_c b_c phi_c, and the same of the constant one, shape (b, M + 1).
+        expected: What the neighbours say of y, b'y_c, shape (b,).
+        variance: Variance of the latent residual, shape (b,).
+        weights, near: Weights b and row numbers of the neighbours, shape (b, m).
+    """
 
     psi: FloatArray
-    told: FloatArray
+    expected: FloatArray
     variance: FloatArray
     weights: FloatArray
     near: IntArray
-    rows: IntArray | None = None
 
-    def transform(self) -> tuple[csr_array, IntArray]:
+    def transform(self, rows: IntArray) -> tuple[csr_array, IntArray]:
         """These rows of B, one at the row itself and minus the weights at its neighbours, shape (b, t), and which t."""
-        assert self.rows is not None
         b, m = self.weights.shape
-        columns = np.column_stack([np.maximum(self.near, 0), self.rows])  # missing neighbours have zero weight
+        columns = np.column_stack([np.maximum(self.near, 0), rows])  # missing neighbours have zero weight
         values = np.column_stack([-self.weights, np.ones(b)])
         touched, place = np.unique(columns, return_inverse=True)
         shape = (b, len(touched))
         return csr_array((values.ravel(), (np.repeat(np.arange(b), m + 1), place.ravel())), shape=shape), touched
-
-
-def _slices(n: int, entries_per_row: int) -> Iterator[slice]:
-    size = max(1, ENTRIES_AT_ONCE // max(1, entries_per_row))
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))

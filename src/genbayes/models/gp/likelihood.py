@@ -25,7 +25,10 @@ from genbayes.models.gp.kernels import Correlation, matern52_with_slope, squared
 
 @dataclass(frozen=True)
 class Replicates:
-    """Sufficient statistics of runs (z, y) with Gaussian noise.
+    """Runs repeated at one input, reduced to what a Gaussian likelihood needs of them: mean, count, spread.
+
+    With u distinct inputs among n runs every matrix is u x u instead of n x n (Binois, Gramacy & Ludkovski 2018,
+    section 3.1). A run of weight w counts as w equal runs.
 
     Attributes:
         Z: Distinct inputs, shape (u, p).
@@ -102,6 +105,9 @@ class GPParameters:
 class Profile:
     """Restricted log-likelihood at given length scales and noise, maximised over the rest.
 
+    Restricted: the constant mean is integrated out instead of plugged in, so that the variance is not underestimated
+    when runs are few.
+
     Attributes:
         value: The log-likelihood.
         by_log_length: Its derivative with respect to log length, shape (p,).
@@ -122,34 +128,47 @@ class Profile:
         return np.append(self.by_log_length, self.by_log_noise.sum())
 
 
-def degrees_of_freedom(runs: Replicates) -> float:
-    """N - 1 for N runs, one being spent on the mean; half of N where the total weight is below two.
+def match_rows(known: FloatArray, Z: FloatArray) -> IntArray:
+    """Row of `known` that each row of Z equals, or -1, (u, p) and (n, p) -> (n,).
 
     Example:
-        >>> degrees_of_freedom(Replicates.collect(np.zeros((3, 1)), np.arange(3.0), np.ones(3)))
-        2.0
+        >>> match_rows(np.array([[1.0], [2.0]]), np.array([[2.0], [5.0], [1.0]]))
+        array([ 1, -1,  0])
     """
-    return max(runs.n_runs - 1, runs.n_runs / 2)
+    _, group = np.unique(np.vstack([known, Z]), axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    row_of_group = np.full(group.max() + 1, -1)
+    row_of_group[group[: len(known)]] = np.arange(len(known))
+    return row_of_group[group[len(known) :]]
 
 
-def noise_terms(runs: Replicates, noise: float | FloatArray) -> tuple[float, float]:
-    """What replicates alone add: to the sum of squares, and to the log-likelihood.
+def profile_out(
+    runs: Replicates, noise: float | FloatArray, quadratic: float, log_determinant: float, total: float
+) -> tuple[float, float]:
+    """Restricted log-likelihood, maximised over the process variance, and that variance.
 
-    Binois, Gramacy & Ludkovski (2018), equation 9: scatter / lambda joins the quadratic form, and
-    -1/2 sum ((a_i - 1) log lambda_i + log a_i) the log-likelihood. The smallest variance, 1e-12 of a standardised y,
-    is added so that a constant y has a likelihood too.
+    Replicates add scatter / lambda to the quadratic form (Binois, Gramacy & Ludkovski 2018, equation 9). Of N runs one
+    is spent on the mean, half of them where the total weight is below two.
 
     Args:
         runs: Training runs at u inputs.
         noise: Noise variance over process variance, one number or shape (u,).
+        quadratic: (ybar - beta)' K^{-1} (ybar - beta).
+        log_determinant: log|K|.
+        total: 1'K^{-1} 1.
 
     Example:
         >>> runs = Replicates.collect(np.zeros((2, 1)), np.array([1.0, 3.0]), np.ones(2))
-        >>> [round(term, 3) for term in noise_terms(runs, 0.5)]
-        [4.0, -0.0]
+        >>> [round(part, 3) for part in profile_out(runs, 0.5, 0.0, 0.0, 1.0)]
+        [-2.112, 4.0]
     """
+    dof = max(runs.n_runs - 1, runs.n_runs / 2)
+    # The smallest variance, 1e-12 of a standardised y, gives a constant y a likelihood too.
     squares = float((runs.scatter / noise).sum()) + 1e-12 * runs.n_runs
-    return squares, -0.5 * float(((runs.count - 1) * np.log(noise) + np.log(runs.count)).sum())
+    variance = (squares + quadratic) / dof
+    replicates = float(((runs.count - 1) * np.log(noise) + np.log(runs.count)).sum())
+    spread = dof * math.log(2 * math.pi * math.e * variance)
+    return -0.5 * (spread + log_determinant + math.log(total)) - 0.5 * replicates, variance
 
 
 PANEL = 256  # rows of K built at a time: the lower triangle costs half of the square, and a panel stays in the cache
@@ -200,11 +219,7 @@ def exact_profile(
     total = float(w.sum())
     mean = float(w @ runs.mean) / total
     alpha = inverse_y - mean * w
-    squares, constant = noise_terms(runs, noise)
-    dof = degrees_of_freedom(runs)
-    variance = (squares + float(alpha @ (runs.mean - mean))) / dof
-    spread = dof * math.log(2 * math.pi * math.e * variance)
-    value = -0.5 * (spread + log_determinant(factor) + math.log(total)) + constant
+    value, variance = profile_out(runs, noise, float(alpha @ (runs.mean - mean)), log_determinant(factor), total)
     if not with_gradient:
         unknown = np.full(len(runs), np.nan)
         return ExactProfile(value, np.full(len(length), np.nan), unknown, variance, mean, unknown)

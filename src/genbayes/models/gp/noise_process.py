@@ -21,11 +21,9 @@ from scipy.optimize import minimize
 from genbayes.arrays import FloatArray
 from genbayes.deadline import require_time
 from genbayes.models.gp.cholesky import factorise, invert_factored, log_determinant
-from genbayes.models.gp.kernels import matern52_with_slope, squared_distances
+from genbayes.models.gp.kernels import matern52_with_slope, slices, squared_distances
 from genbayes.models.gp.likelihood import ExactProfile, GPParameters, Replicates, exact_profile
 from genbayes.models.gp.search import LENGTH_BOUNDS, LENGTH_CENTRE, NUGGET_BOUNDS, log_prior
-
-ENTRIES_AT_ONCE = 1_000_000  # of the table of correlations with the training inputs: 8 MB
 
 
 class SmoothedNoise:
@@ -137,9 +135,7 @@ class NoiseProcess:
         if self.is_constant:
             return np.full(len(Z), self.level), np.zeros(len(Z))
         mean, variance = np.empty((2, len(Z)))
-        size = max(1, ENTRIES_AT_ONCE // len(self.Z))
-        for start in range(0, len(Z), size):
-            part = slice(start, start + size)
+        for part in slices(len(Z), len(self.Z)):
             k = self._covariance(Z[part])
             half = solve_triangular(self._root, k.T, lower=True)
             mean[part] = np.clip(self.level + k @ self.weights, *self._range)

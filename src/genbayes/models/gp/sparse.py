@@ -1,9 +1,20 @@
-"""SparseGP: a variational GP on inducing points, for more runs than an exact GP can take."""
+"""SparseGP: a variational GP on inducing points, for more runs than an exact GP can take (Titsias 2009).
+
+m inducing points U stand for all runs. With K_uu = L L', A = L^{-1} K_uz W^{1/2} / s, e = W^{1/2} (y - mu) / s for n
+inputs with W = diag(count) runs each and noise variance s^2, B = I + A A', c = chol(B)^{-1} A e and N runs:
+
+    bound = -N/2 log(2 pi s^2) - 1/2 log|B| - 1/2 (e'e + scatter / s^2 - c'c) - 1/2 (tr W K_zz / s^2 - tr A A'),
+    mean(x) = mu + c'b,   variance(x) = k(x, x) - a'a + b'b,   a = L^{-1} k_u(x),   b = chol(B)^{-1} a.
+
+The bound lies below the log likelihood by the divergence of the best distribution over U, known in closed form, from
+the exact posterior, and meets it where U are all inputs. The stochastic bound of Hensman et al. (2013) has to learn
+mean and covariance of that distribution.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,11 +30,19 @@ from genbayes.errors import UnreadableFile
 from genbayes.models.base import ScaledRuns
 from genbayes.models.gp.kernels import matern52_with_slope, squared_distances
 from genbayes.models.gp.likelihood import GPParameters, Replicates
-from genbayes.models.gp.stationary import FittedProcess, GaussianBaseline, fit_gp
+from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, fit_gp
+from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import RandomState
 from genbayes.validation import check_count
 
+N_EXACT = 1_000  # inputs of the exact GP whose parameters the search starts from
+N_LEARN = 5_000  # inputs that the bound is maximised on; all of them are conditioned on
+LENGTH_BOUNDS = (1e-3, 1e4)  # in standard deviations of an input
+VARIANCE_BOUNDS = (1e-4, 1e4)  # in variances of the response
+NOISE_BOUNDS = (1e-8, 1e2)
+MEAN_BOUNDS = (-3.0, 3.0)
+TOLERANCE = 1e-7  # of the bound, relative: below a thousandth of a unit for some thousand runs
 JITTER = 1e-7  # on the correlations of the inducing points, which may come close to each other
 ROWS_AT_ONCE = 4_000  # of A while conditioning
 
@@ -77,28 +96,27 @@ class SparseProcess:
             latent[part] = np.maximum(self.variance - (a * a).sum(axis=0) + (b * b).sum(axis=0), 0.0)
         return mean, latent, np.full(len(Z), self.noise)
 
-    def arrays(self) -> dict[str, FloatArray]:
-        """Everything learnt, by name."""
-        kept = {"inducing": self.inducing, "length": self.length, "coefficients": self.coefficients}
-        kept |= {"factor": self.factor, "posterior_factor": self.posterior_factor}
-        return kept | {"scalars": np.array([self.variance, self.noise, self.mean])}
+    def to_state(self) -> State:
+        """Everything learnt."""
+        values = {"variance": self.variance, "noise": self.noise, "mean": self.mean}
+        arrays = {"inducing": self.inducing, "length": self.length, "coefficients": self.coefficients}
+        return State(
+            "SparseProcess", values, arrays | {"factor": self.factor, "posterior_factor": self.posterior_factor}
+        )
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> SparseProcess:
-        """The process whose `arrays()` these are, if they fit together."""
-        m, p = np.shape(arrays["inducing"])
-        shapes = {"length": (p,), "coefficients": (m,), "factor": (m, m), "posterior_factor": (m, m), "scalars": (3,)}
-        for name, shape in shapes.items():
-            if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
-                raise UnreadableFile(f"the array {name!r} in the model file must hold finite numbers of shape {shape}")
-        variance, noise, mean = (float(value) for value in arrays["scalars"])
-        diagonals = [arrays["factor"].diagonal(), arrays["posterior_factor"].diagonal(), arrays["length"]]
-        if min(variance, noise, *(float(part.min()) for part in diagonals)) <= 0:
+    def from_state(cls, state: State, p: int) -> SparseProcess:
+        """The process of p inputs that a file describes, if its parts fit together."""
+        inducing = state.array("inducing", (None, p))
+        m = len(inducing)
+        length, coefficients = state.array("length", (p,)), state.array("coefficients", (m,))
+        factor, posterior_factor = (state.array(name, (m, m)) for name in ("factor", "posterior_factor"))
+        variance, noise, mean = (float(state.value(name)) for name in ("variance", "noise", "mean"))
+        if not all(np.isfinite(part).all() for part in (inducing, coefficients, factor, posterior_factor, mean)):
+            raise UnreadableFile("the arrays in the model file must hold finite numbers, got some that are not")
+        scales = np.concatenate([[variance, noise], length, factor.diagonal(), posterior_factor.diagonal()])
+        if not (scales > 0).all() or not np.isfinite(scales).all():
             raise UnreadableFile("scales and variances in the model file must be positive, got some that are not")
-        inducing, length, factor, posterior_factor, coefficients = (
-            arrays[name].astype(np.float64)
-            for name in ("inducing", "length", "factor", "posterior_factor", "coefficients")
-        )
         return cls(inducing, length, variance, noise, mean, factor, posterior_factor, coefficients)
 
 
@@ -188,9 +206,8 @@ def choose_inducing(Z: FloatArray, length: FloatArray, nugget: float, n_inducing
 def _factor(parameters: SparseParameters, inducing: Tensor) -> Tensor:
     """L, the lower Cholesky factor of K_uu, shape (m, m)."""
     U = inducing / parameters.length
-    correlation = _matern52(U, U)
-    jitter = JITTER * torch.eye(len(inducing), dtype=inducing.dtype)
-    factor: Tensor = torch.linalg.cholesky(parameters.variance * (correlation + jitter))
+    correlation: Tensor = _Matern52.apply(U, U) + JITTER * torch.eye(len(U), dtype=U.dtype)
+    factor: Tensor = torch.linalg.cholesky(parameters.variance * correlation)
     return factor
 
 
@@ -200,7 +217,7 @@ def _statistics(
     """A A', A e and e'e of some rows; shapes (m, m), (m,), ()."""
     Z, y, count = (torch.from_numpy(part) for part in (runs.Z, runs.mean, runs.count))
     root = torch.sqrt(count / parameters.noise)  # W^{1/2} / s
-    K = parameters.variance * _matern52(inducing / parameters.length, Z / parameters.length)
+    K = parameters.variance * _Matern52.apply(inducing / parameters.length, Z / parameters.length)
     A = torch.linalg.solve_triangular(factor, K * root, upper=False)
     e = root * (y - parameters.mean)
     return A @ A.T, A @ e, e @ e
@@ -232,27 +249,14 @@ class _Matern52(torch.autograd.Function):
         return G.sum(1, keepdim=True) * A - G @ B, G.sum(0).unsqueeze(1) * B - G.T @ A
 
 
-def _matern52(A: Tensor, B: Tensor) -> Tensor:
-    return _Matern52.apply(A, B)  # type: ignore[no-any-return]
-
-
-N_EXACT = 1_000  # inputs of the exact GP whose parameters the search starts from
-N_LEARN = 5_000  # inputs that the bound is maximised on; all of them are conditioned on
-LENGTH_BOUNDS = (1e-3, 1e4)  # in standard deviations of an input
-VARIANCE_BOUNDS = (1e-4, 1e4)  # in variances of the response
-NOISE_BOUNDS = (1e-8, 1e2)
-MEAN_BOUNDS = (-3.0, 3.0)
-TOLERANCE = 1e-7  # of the bound, relative: below a thousandth of a unit for some thousand runs
-
-
-class SparseGP(GaussianBaseline):
+class SparseGP(GPSurrogate):
     """Sparse variational GP (Titsias 2009): Matern-5/2, one length scale per input, constant mean, Gaussian noise.
 
     Starts from an exact GP of up to 1,000 inputs, takes as inducing points the inputs that explain the others best
     (Burt et al. 2020), then moves them and all parameters together up Titsias' bound on up to 5,000 inputs by L-BFGS;
-    the law over the inducing points is the best there is, from all runs. With no more inputs than inducing points it
-    is the exact GP. Engine: our own torch; the stochastic bound (Hensman et al. 2013) in GPyTorch, 300 inducing points
-    and 1,500 steps of Adam, took several times as long to a larger CRPS on the two problems we compared.
+    the distribution over the inducing points is the best there is, from all runs. With no more inputs than inducing
+    points it is the exact GP. Engine: our own torch; the stochastic bound (Hensman et al. 2013) in GPyTorch, 300
+    inducing points and 1,500 steps of Adam, took several times as long to a larger CRPS on two problems.
 
     Args:
         n_inducing: Most inducing points.

@@ -1,80 +1,34 @@
-"""Fit a stationary GP to runs and predict with it: exactly for some thousand inputs, nearly so beyond.
+"""StationaryGP, the default surrogate of the field, fitted as a specialist would (paper section 5.1), and its process.
 
 Matern-5/2 or the smoother squared exponential, one length scale per input, constant mean, Gaussian noise of constant
-variance, replicates reduced to their means and counts. Inputs are taken to be of order one and responses to be
-standardised; scaling, checks and distributions are left to the estimators on top.
+variance, replicates reduced to their means and counts. The process is fitted to inputs of order one and standardised
+responses: exactly for some thousand inputs, nearly so beyond. `GPSurrogate` is what all surrogates on a GP share.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
 
-from genbayes.arrays import FloatArray
-from genbayes.distribution import Normal
+from genbayes.arrays import FloatArray, IntArray
+from genbayes.distribution import PredictiveDistribution
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp.estimation import estimate_parameters
 from genbayes.models.gp.exact import Kriging
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.large import FullScale
-from genbayes.models.gp.likelihood import GPParameters, Replicates
+from genbayes.models.gp.likelihood import GPParameters, Replicates, match_rows
 from genbayes.models.protocols import Of
 from genbayes.persistence import State
 from genbayes.progress import Report, show_progress
 from genbayes.seeding import RandomState
 from genbayes.validation import check_choice, check_count
 
-
-class FittedProcess(Protocol):
-    """A fitted GP on scaled inputs: all that a baseline needs of it."""
-
-    def predict(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Mean, variance of the latent function, variance of the noise of one run, (n, p) -> (n,) each."""
-
-    def arrays(self) -> dict[str, FloatArray]:
-        """Everything learnt, by name."""
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> Self:
-        """The GP whose arrays these are."""
-
-
-class GaussianBaseline(ScaledSurrogate):
-    """A GP behind the interface of our surrogates: N(mean, latent variance + noise variance) for a new run.
-
-    Attributes:
-        gp_: The fitted GP, on scaled inputs and responses.
-    """
-
-    process: ClassVar[type[FittedProcess]]  # class of gp_, for reading it back
-    verbose: bool
-    gp_: FittedProcess
-
-    @abstractmethod
-    def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedProcess:
-        """The GP fitted to scaled runs."""
-
-    def _learn(self, runs: ScaledRuns, rng: np.random.Generator) -> None:
-        with show_progress(f"fitting {type(self).__name__}", bool(self.verbose)) as report:
-            self.gp_ = self._fit_gp(runs, rng, report)
-
-    def _distribution(self, Z: FloatArray, of: Of) -> Normal:
-        mean, latent, noise = self.gp_.predict(Z)
-        return self._normal(mean, latent if of == "mean" else latent + noise)
-
-    def _keep(self) -> State:
-        return State(self.process.__name__, {}, self.gp_.arrays())
-
-    def _restore(self, state: State) -> None:
-        self.gp_ = self.process.from_arrays({name: state.array(name) for name in state.arrays})
-
-
-KERNELS = ("matern52", "squared-exponential")  # a file names one by its place, so new ones go to the end
+KERNELS = {"matern52": "Matern-5/2", "squared-exponential": "squared exponential"}  # the first is the default
 EXACT_LIMIT = 3000  # distinct inputs; one step of the exact search then takes about a second and 200 MB
 
 
@@ -92,7 +46,7 @@ class FittedGP:
     parameters: GPParameters
     runs: Replicates
     large: FullScale | None = None
-    kernel: str = KERNELS[0]
+    kernel: str = "matern52"
     _exact: Kriging | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -107,17 +61,17 @@ class FittedGP:
         runs: Replicates,
         rng: np.random.Generator,
         exact_limit: int = EXACT_LIMIT,
-        kernel: str = KERNELS[0],
+        kernel: str = "matern52",
     ) -> FittedGP:
         """The GP with given parameters; beyond `exact_limit` distinct inputs `rng` chooses inducing points."""
         if len(runs) <= exact_limit:
             return cls(parameters, runs, kernel=kernel)
-        assert kernel == KERNELS[0], "the approximation for many runs knows no other kernel"
+        assert kernel == "matern52", "the approximation for many runs knows no other kernel"
         W, noise = runs.Z / parameters.length, parameters.nugget / runs.count
         return cls(parameters, runs, FullScale.learn(W, runs.mean, noise, rng))
 
     def predict(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Law of new runs at inputs Z, shape (n, p): a Gaussian with this mean and the sum of the two variances.
+        """A new run at inputs Z, shape (n, p), is normal with this mean and the sum of the two variances.
 
         Returns:
             Mean, variance of the latent function, and variance of the noise of one run, each of shape (n,).
@@ -142,37 +96,51 @@ class FittedGP:
             variance = self.parameters.variance * share
         return mean, variance, np.full(len(self.runs), self.parameters.noise)
 
-    def arrays(self) -> dict[str, FloatArray]:
-        """Everything learnt, as named arrays of float64; `from_arrays` rebuilds the GP from them."""
+    def leave_out(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """As `predict`, but at an input that it was fitted to without the runs there.
+
+        Length scales, nugget and process variance stay those of all runs (Dubrule 1983).
+
+        Example:
+            >>> Z = np.linspace(-1.5, 1.5, 20)[:, None]
+            >>> gp = fit_gp(Replicates.collect(Z, np.sin(2 * Z[:, 0]), np.ones(20)), np.random.default_rng(0))
+            >>> bool(gp.leave_out(Z)[1].min() > gp.predict(Z)[1].max())
+            True
+        """
+        row = match_rows(self.runs.Z, Z)
+        moments = self.predict(Z)
+        if (row < 0).all() or len(self.runs) < 2:
+            return moments
+        mean, latent, noise = (
+            np.where(row >= 0, left[row], given) for left, given in zip(self.leave_one_out(), moments, strict=True)
+        )
+        return mean, latent, noise
+
+    def to_state(self) -> State:
+        """Everything learnt."""
         parameters, runs = self.parameters, self.runs
-        scalars = np.array([parameters.nugget, parameters.variance, parameters.mean])
-        kept = {"length": parameters.length, "scalars": scalars}
-        kept |= {"Z": runs.Z, "mean": runs.mean, "count": runs.count, "scatter": runs.scatter}
-        if self.kernel != KERNELS[0]:
-            kept |= {"kernel": np.array([float(KERNELS.index(self.kernel))])}
+        values = {"kernel": self.kernel, "nugget": parameters.nugget, "variance": parameters.variance}
+        arrays: dict[str, FloatArray | IntArray] = {"length": parameters.length, "Z": runs.Z, "y": runs.mean}
+        arrays |= {"count": runs.count, "scatter": runs.scatter}
         if self.large is not None:
-            large = self.large
-            kept |= {"order": large.order.astype(np.float64)}
-            kept |= {"coefficients": large.coefficients, "factor": large.factor}
-        return kept
+            arrays |= {"order": self.large.order, "coefficients": self.large.coefficients, "factor": self.large.factor}
+        return State("FittedGP", {**values, "mean": parameters.mean}, arrays)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, FloatArray]) -> FittedGP:
-        """The GP whose `arrays()` these are; it predicts the same to the last bit."""
-        parameters = GPParameters(arrays["length"], *(float(value) for value in arrays["scalars"]))
-        runs = Replicates(arrays["Z"], arrays["mean"], arrays["count"], arrays["scatter"])
-        if "order" not in arrays:
-            return cls(parameters, runs, kernel=_kernel_at(arrays["kernel"]) if "kernel" in arrays else KERNELS[0])
-        W, noise = runs.Z / parameters.length, parameters.nugget / runs.count
-        order = arrays["order"].astype(np.int64)
-        return cls(parameters, runs, FullScale(W, runs.mean, noise, order, arrays["coefficients"], arrays["factor"]))
-
-
-def _kernel_at(place: FloatArray) -> str:
-    """The kernel that a file names by its place."""
-    if place.shape != (1,) or float(place[0]) not in range(len(KERNELS)):
-        raise UnreadableFile(f"the kernel in the model file must be one of {len(KERNELS)} known ones, got {place!r}")
-    return KERNELS[int(place[0])]
+    def from_state(cls, state: State, p: int) -> FittedGP:
+        """The GP of p inputs that a file describes; it predicts the same to the last bit."""
+        kernel = state.value("kernel")
+        if kernel not in KERNELS:
+            raise UnreadableFile(f"the kernel in the model file must be one of {', '.join(KERNELS)}, got {kernel!r}")
+        nugget, variance, mean = (float(state.value(name)) for name in ("nugget", "variance", "mean"))
+        parameters = GPParameters(state.array("length", (p,)), nugget, variance, mean)
+        Z = state.array("Z", (None, p))
+        runs = Replicates(Z, *(state.array(name, (len(Z),)) for name in ("y", "count", "scatter")))
+        if "order" not in state.arrays:
+            return cls(parameters, runs, kernel=kernel)
+        W, noise = runs.Z / parameters.length, nugget / runs.count
+        order, coefficients, factor = (state.array(name) for name in ("order", "coefficients", "factor"))
+        return cls(parameters, runs, FullScale(W, runs.mean, noise, order, coefficients, factor))
 
 
 def fit_gp(
@@ -181,7 +149,7 @@ def fit_gp(
     *,
     n_starts: int = 3,
     exact_limit: int = EXACT_LIMIT,
-    kernel: str = KERNELS[0],
+    kernel: str = "matern52",
     report: Report | None = None,
 ) -> FittedGP:
     """Fit a stationary GP by its largest posterior, under a prior that is weak.
@@ -201,9 +169,9 @@ def fit_gp(
         >>> mean.round(3)
         array([0.841])
     """
-    if kernel != KERNELS[0] and len(runs) > exact_limit:
+    if kernel != "matern52" and len(runs) > exact_limit:
         raise InvalidInput(
-            f"kernel must be {KERNELS[0]!r} for more than {exact_limit:,} distinct inputs, got {kernel!r} for "
+            f"kernel must be 'matern52' for more than {exact_limit:,} distinct inputs, got {kernel!r} for "
             f"{len(runs):,}; the others are exact only"
         )
     parameters = estimate_parameters(
@@ -212,10 +180,51 @@ def fit_gp(
     return FittedGP.at(parameters, runs, rng, exact_limit, kernel)
 
 
-TITLES = {"matern52": "Matern-5/2", "squared-exponential": "squared exponential"}
+class FittedProcess(Protocol):
+    """A fitted GP on scaled inputs: all that a surrogate needs of it."""
+
+    def predict(self, Z: FloatArray, /) -> tuple[FloatArray, ...]:
+        """Mean, variance of the latent function, variance of the noise of one run, (n, p) -> (n,) each."""
+
+    def to_state(self) -> State:
+        """Everything learnt."""
+
+    @classmethod
+    def from_state(cls, state: State, p: int) -> Self:
+        """The GP of p inputs that a file describes; it predicts the same to the last bit."""
 
 
-class StationaryGP(GaussianBaseline):
+class GPSurrogate(ScaledSurrogate):
+    """A GP behind the interface of our surrogates: N(mean, latent variance + noise variance) for a new run.
+
+    Attributes:
+        gp_: The fitted GP, on scaled inputs and responses.
+    """
+
+    process: ClassVar[type[FittedProcess]]  # class of gp_, for reading it back
+    verbose: bool
+    gp_: FittedProcess
+
+    def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedProcess:
+        """The GP fitted to scaled runs."""
+        raise NotImplementedError
+
+    def _learn(self, runs: ScaledRuns, rng: np.random.Generator) -> None:
+        with show_progress(f"fitting {type(self).__name__}", bool(self.verbose)) as report:
+            self.gp_ = self._fit_gp(runs, rng, report)
+
+    def _distribution(self, Z: FloatArray, of: Of) -> PredictiveDistribution:
+        mean, latent, noise = self.gp_.predict(Z)
+        return self._normal(mean, latent if of == "mean" else latent + noise)
+
+    def _keep(self) -> State:
+        return self.gp_.to_state()
+
+    def _restore(self, state: State) -> None:
+        self.gp_ = self.process.from_state(state, self.input_scaler_.n_outputs)
+
+
+class StationaryGP(GPSurrogate):
     """Gaussian process with one length scale per input (ARD), constant mean and nugget.
 
     Length scales and nugget maximise the marginal likelihood from several starting points; replicates enter by their
@@ -267,9 +276,9 @@ class StationaryGP(GaussianBaseline):
         """Length scale of each scaled input, shape (p,)."""
         return self.gp_.parameters.length
 
-    def _check_settings(self) -> None:
-        check_choice(self.kernel, "kernel", KERNELS)
-        check_count(self.n_starts, "n_starts")
+    def _check_settings(self) -> object:
+        check_choice(self.kernel, "kernel", list(KERNELS))
+        return check_count(self.n_starts, "n_starts")
 
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedGP:
         groups = Replicates.collect(runs.Z, runs.y, runs.weight)
@@ -279,7 +288,7 @@ class StationaryGP(GaussianBaseline):
         parameters = self.gp_.parameters
         kind = "exact" if self.gp_.large is None else "Vecchia with inducing points"
         return {
-            "kernel": f"{TITLES[self.gp_.kernel]}, one length scale per input",
+            "kernel": f"{KERNELS[self.gp_.kernel]}, one length scale per input",
             "computation": kind,
             "distinct inputs": str(len(self.gp_.runs)),
             "length scales": ", ".join(f"{length:.3g}" for length in parameters.length),

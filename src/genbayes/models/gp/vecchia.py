@@ -8,8 +8,6 @@ log|K|. Any subset of the terms is a likelihood of its own, which bounds the cos
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,15 +17,98 @@ from torch import Tensor
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.models.gp.cholesky import least_jitter
-from genbayes.models.gp.kernels import matern52_with_slope
-from genbayes.models.gp.likelihood import Profile, Replicates, degrees_of_freedom, noise_terms
+from genbayes.models.gp.kernels import matern52_with_slope, slices
+from genbayes.models.gp.likelihood import Profile, Replicates, profile_out
 
-ENTRIES_AT_ONCE = 1_000_000  # of a batch of matrices: 8 MB, which a processor's cache holds
+
+def vecchia_profile(
+    runs: Replicates,
+    rows: IntArray,
+    neighbours: IntArray,
+    length: FloatArray,
+    nugget: float,
+    *,
+    with_gradient: bool = True,
+) -> Profile:
+    """Approximate restricted log-likelihood and gradient at given length scales and nugget.
+
+    Args:
+        runs: Training runs in the order of the approximation, inputs of shape (u, p).
+        rows: Which terms of the product to use, shape (t,).
+        neighbours: Conditioning set of each, -1 where missing, shape (t, m).
+        length: Length scales, shape (p,).
+        nugget: Noise variance divided by process variance.
+        with_gradient: Whether to compute the gradient; NaN otherwise.
+
+    Returns:
+        Value, gradient in log length and log nugget, and the profiled mean and variance; as `exact_profile` if every
+        row is conditioned on all its predecessors.
+    """
+    W, noise = runs.Z / length, nugget / runs.count
+    right = np.column_stack([runs.mean, np.ones(len(runs))])
+    terms = [
+        _Terms(
+            solve_locally(W, W[rows[part]], neighbours[part], noise, right), runs, rows[part], neighbours[part], noise
+        )
+        for part in slices(len(rows), (neighbours.shape[1] + 1) ** 2)
+    ]
+    v, e, e_one = (torch.cat([getattr(term, name) for term in terms]) for name in ("v", "e", "e_one"))
+    total = float((e_one**2 / v).sum())
+    mean = float((e_one * e / v).sum()) / total
+    used = runs.take(rows)
+    quadratic, log_determinant = float(((e - mean * e_one) ** 2 / v).sum()), float(torch.log(v).sum())
+    value, variance = profile_out(used, nugget, quadratic, log_determinant, total)
+    gradient = np.full(len(length) + 1, np.nan)
+    if with_gradient:
+        gradient = np.sum([term.gradient(mean, variance, total) for term in terms], axis=0)
+        gradient[-1] += 0.5 * float((used.scatter / (nugget * variance) - (used.count - 1)).sum())
+    return Profile(value, gradient[:-1], gradient[-1:], variance, mean)
+
+
+class _Terms:
+    """A chunk of terms: residuals e of y and of the constant one, variances v, and their derivatives."""
+
+    def __init__(
+        self, systems: LocalSystems, runs: Replicates, rows: IntArray, neighbours: IntArray, noise: FloatArray
+    ) -> None:
+        m = neighbours.shape[1]
+        self.systems = systems
+        b, self.q, self.q_one = systems.solution.unbind(dim=2)
+        self.noise = torch.from_numpy(noise[np.column_stack([neighbours, rows])])  # missing ones have zero weight
+        y = torch.from_numpy(runs.mean[neighbours])
+        self.v = systems.variance + self.noise[:, m]
+        self.e = torch.from_numpy(runs.mean[rows]) - (b * y).sum(1)
+        self.e_one = 1 - b.sum(1)
+        self.w = torch.cat([-b, torch.ones(len(b), 1, dtype=torch.float64)], dim=1)
+
+    def gradient(self, mean: float, variance: float, total: float) -> FloatArray:
+        """Sum over the terms of dL / dK_ab dK_ab / dtheta, shape (p + 1,), theta log length and log nugget.
+
+        dv = w'dK w, de = -q'dK w with q = K_cc^{-1} y_c, so that dL/dK = h w' has rank one for every term.
+        """
+        e = self.e - mean * self.e_one
+        by_v = 0.5 * (e**2 / (variance * self.v**2) - 1 / self.v + self.e_one**2 / (total * self.v**2))
+        by_e, by_one = e / (variance * self.v), self.e_one / (total * self.v)
+        h = by_v[:, None] * self.w
+        h[:, :-1] += by_e[:, None] * (self.q - mean * self.q_one) + by_one[:, None] * self.q_one
+        return np.append(self._by_length(h), float((h * self.w * self.noise).sum()))
+
+    def _by_length(self, h: Tensor) -> FloatArray:
+        """sum_ab h_a slope_ab w_b (-2) (W_ak - W_bk)^2, all k at once; the square is multiplied out."""
+        W, slope = self.systems.W, self.systems.slope
+        right = torch.cat([self.w[:, :, None], h[:, :, None], self.w[:, :, None] * W], dim=2)
+        product = slope @ right
+        squares = ((h * product[:, :, 0] + self.w * product[:, :, 1])[:, :, None] * W**2).sum((0, 1))
+        cross = (h[:, :, None] * W * product[:, :, 2:]).sum((0, 1))
+        return (-2 * (squares - 2 * cross)).numpy()
 
 
 @dataclass(frozen=True)
 class LocalSystems:
-    """Solved systems of b rows with m neighbours each; the row itself stands last, at place m.
+    """Solved small GPs of b rows with m neighbours each; the row itself stands last, at place m.
+
+    Given K_cc = C_cc + noise, everything follows from the weights b = K_cc^{-1} k: the conditional mean b'y, and the
+    conditional variance 1 - k'b in units of the process variance.
 
     Attributes:
         W: Inputs over length scales, relative to the row itself, shape (b, m + 1, p).
@@ -89,30 +170,15 @@ def solve_locally(
     covariance, slope = (torch.from_numpy(part) for part in matern52_with_slope(s.numpy()))
     if explained is not None:
         covariance -= explained
-    _forget_missing(is_there, covariance, slope)
+    if not bool(is_there.all()):
+        exists = torch.cat([is_there, torch.ones(len(is_there), 1, dtype=torch.bool)], dim=1)
+        pairs = exists.unsqueeze(-1) & exists.unsqueeze(-2)
+        covariance.mul_(pairs)
+        slope.mul_(pairs)
     sides = torch.cat([covariance[:, :m, m:], torch.from_numpy(right[neighbours]) * is_there.unsqueeze(-1)], dim=2)
     diagonal = torch.where(is_there, torch.from_numpy(noise[neighbours]), 1.0)
     solution = torch.cholesky_solve(sides, _factors(covariance[:, :m, :m], diagonal))
     return LocalSystems(places, covariance, slope, solution)
-
-
-def chunks(n: int, m: int) -> Iterator[slice]:
-    """Slices of n rows, each with a matrix of m + 1 columns, that fit into bounded memory.
-
-    Example:
-        >>> [part.stop for part in chunks(2500, 30)]
-        [1040, 2080, 2500]
-    """
-    size = max(1, ENTRIES_AT_ONCE // (m + 1) ** 2)
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))
-
-
-def _forget_missing(is_there: Tensor, *matrices: Tensor) -> None:
-    if not bool(is_there.all()):
-        exists = torch.cat([is_there, torch.ones(len(is_there), 1, dtype=torch.bool)], dim=1)
-        pairs = exists.unsqueeze(-1) & exists.unsqueeze(-2)
-        for matrix in matrices:
-            matrix.mul_(pairs)
 
 
 def _factors(covariance: Tensor, noise: Tensor) -> Tensor:
@@ -235,88 +301,3 @@ def _brute(W: FloatArray, W_new: FloatArray, m: int) -> IntArray:
     chunks = new.split(max(1, DISTANCES_AT_ONCE // len(W)))
     found = [torch.addmm(norms, chunk, rows.T, alpha=-2).topk(m, dim=1, largest=False).indices for chunk in chunks]
     return torch.cat(found).numpy() if found else np.zeros((0, m), dtype=np.int64)
-
-
-def vecchia_profile(
-    runs: Replicates,
-    rows: IntArray,
-    neighbours: IntArray,
-    length: FloatArray,
-    nugget: float,
-    *,
-    with_gradient: bool = True,
-) -> Profile:
-    """Approximate restricted log-likelihood and gradient at given length scales and nugget.
-
-    Args:
-        runs: Training runs in the order of the approximation, inputs of shape (u, p).
-        rows: Which terms of the product to use, shape (t,).
-        neighbours: Conditioning set of each, -1 where missing, shape (t, m).
-        length: Length scales, shape (p,).
-        nugget: Noise variance divided by process variance.
-        with_gradient: Whether to compute the gradient; NaN otherwise.
-
-    Returns:
-        Value, gradient in log length and log nugget, and the profiled mean and variance; as `exact_profile` if every
-        row is conditioned on all its predecessors.
-    """
-    W, noise = runs.Z / length, nugget / runs.count
-    right = np.column_stack([runs.mean, np.ones(len(runs))])
-    terms = [
-        _Terms(
-            solve_locally(W, W[rows[part]], neighbours[part], noise, right), runs, rows[part], neighbours[part], noise
-        )
-        for part in chunks(len(rows), neighbours.shape[1])
-    ]
-    v, e, e_one = (torch.cat([getattr(term, name) for term in terms]) for name in ("v", "e", "e_one"))
-    total = float((e_one**2 / v).sum())
-    mean = float((e_one * e / v).sum()) / total
-    used = runs.take(rows)
-    squares, constant = noise_terms(used, nugget)
-    dof = degrees_of_freedom(used)
-    variance = (squares + float(((e - mean * e_one) ** 2 / v).sum())) / dof
-    log_determinant = float(torch.log(v).sum())
-    value = -0.5 * (dof * math.log(2 * math.pi * math.e * variance) + log_determinant + math.log(total)) + constant
-    gradient = np.full(len(length) + 1, np.nan)
-    if with_gradient:
-        gradient = np.sum([term.gradient(mean, variance, total) for term in terms], axis=0)
-        gradient[-1] += 0.5 * float((used.scatter / (nugget * variance) - (used.count - 1)).sum())
-    return Profile(value, gradient[:-1], gradient[-1:], variance, mean)
-
-
-class _Terms:
-    """A chunk of terms: residuals e of y and of the constant one, variances v, and their derivatives."""
-
-    def __init__(
-        self, systems: LocalSystems, runs: Replicates, rows: IntArray, neighbours: IntArray, noise: FloatArray
-    ) -> None:
-        m = neighbours.shape[1]
-        self.systems = systems
-        b, self.q, self.q_one = systems.solution.unbind(dim=2)
-        self.noise = torch.from_numpy(noise[np.column_stack([neighbours, rows])])  # missing ones have zero weight
-        y = torch.from_numpy(runs.mean[neighbours])
-        self.v = systems.variance + self.noise[:, m]
-        self.e = torch.from_numpy(runs.mean[rows]) - (b * y).sum(1)
-        self.e_one = 1 - b.sum(1)
-        self.w = torch.cat([-b, torch.ones(len(b), 1, dtype=torch.float64)], dim=1)
-
-    def gradient(self, mean: float, variance: float, total: float) -> FloatArray:
-        """Sum over the terms of dL / dK_ab dK_ab / dtheta, shape (p + 1,), theta log length and log nugget.
-
-        dv = w'dK w, de = -q'dK w with q = K_cc^{-1} y_c, so that dL/dK = h w' has rank one for every term.
-        """
-        e = self.e - mean * self.e_one
-        by_v = 0.5 * (e**2 / (variance * self.v**2) - 1 / self.v + self.e_one**2 / (total * self.v**2))
-        by_e, by_one = e / (variance * self.v), self.e_one / (total * self.v)
-        h = by_v[:, None] * self.w
-        h[:, :-1] += by_e[:, None] * (self.q - mean * self.q_one) + by_one[:, None] * self.q_one
-        return np.append(self._by_length(h), float((h * self.w * self.noise).sum()))
-
-    def _by_length(self, h: Tensor) -> FloatArray:
-        """sum_ab h_a slope_ab w_b (-2) (W_ak - W_bk)^2, all k at once; the square is multiplied out."""
-        W, slope = self.systems.W, self.systems.slope
-        right = torch.cat([self.w[:, :, None], h[:, :, None], self.w[:, :, None] * W], dim=2)
-        product = slope @ right
-        squares = ((h * product[:, :, 0] + self.w * product[:, :, 1])[:, :, None] * W**2).sum((0, 1))
-        cross = (h[:, :, None] * W * product[:, :, 2:]).sum((0, 1))
-        return (-2 * (squares - 2 * cross)).numpy()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import RBF, Matern
 
-from genbayes.models.gp.kernels import CORRELATIONS, squared_distances
+from genbayes.models.gp.kernels import CORRELATIONS, slices, squared_distances
 
 THEIRS = {"squared-exponential": RBF, "matern52": lambda length: Matern(length, nu=2.5), "matern32": Matern}
 
@@ -48,3 +48,10 @@ def test_rougher_correlations_fall_faster_at_short_distances() -> None:
     near = np.array([0.01])
     smooth, middle, rough = (CORRELATIONS[n](near)[0][0] for n in ("squared-exponential", "matern52", "matern32"))
     assert smooth > middle > rough
+
+
+@pytest.mark.parametrize(("n", "entries"), [(10_000, 100**2), (3, 10**9), (0, 5)])
+def test_slices_cover_every_row_once_in_bounded_memory(n: int, entries: int) -> None:
+    parts = list(slices(n, entries))
+    assert [row for part in parts for row in range(part.start, part.stop)] == list(range(n))
+    assert all((part.stop - part.start) * entries <= 1_000_000 or part.stop - part.start == 1 for part in parts)

@@ -1,16 +1,22 @@
 """Titsias' bound and the law it leads to, against the exact GP that it bounds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from scipy.linalg import cho_factor, cho_solve
 from scipy.stats import multivariate_normal
 
+from genbayes import InvalidInput
 from genbayes.errors import UnreadableFile
+from genbayes.models import SparseGP, StationaryGP
+from genbayes.models.gp import sparse
 from genbayes.models.gp import sparse as collapsed
 from genbayes.models.gp.kernels import matern52_with_slope
 from genbayes.models.gp.likelihood import Replicates
 from genbayes.models.gp.sparse import SparseParameters, SparseProcess, choose_inducing, collapsed_bound, condition
+from genbayes_bench.problems.formulas import friedman
 
 LENGTH, VARIANCE, NOISE, MEAN = np.array([0.7, 1.5]), 1.3, 0.05, 0.4
 PARAMETERS = SparseParameters(torch.from_numpy(LENGTH), *torch.tensor([VARIANCE, NOISE, MEAN], dtype=torch.float64))
@@ -114,24 +120,114 @@ def test_no_more_inducing_points_are_chosen_than_matter() -> None:
     assert len(choose_inducing(Z, np.array([0.01]), 0.1, 200)) == 200
 
 
-def test_a_process_comes_back_from_its_arrays_as_it_was(runs) -> None:
+def test_a_process_comes_back_from_its_state_as_it_was(runs) -> None:
     process = condition(PARAMETERS, torch.from_numpy(runs.Z[:9]), runs)
-    again = SparseProcess.from_arrays(process.arrays())
+    again = SparseProcess.from_state(process.to_state(), 2)
     np.testing.assert_array_equal(again.predict(runs.Z), process.predict(runs.Z))
 
 
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("length", np.ones(3), r"'length' in the model file must hold finite numbers of shape \(2,\)"),
-        ("factor", np.full((9, 9), np.nan), "'factor' in the model file must hold finite numbers"),
-        ("coefficients", np.ones(8), r"'coefficients' .* of shape \(9,\)"),
+        ("length", np.ones(3), r"'length' in the model file must have shape \(2,\)"),
+        ("factor", np.full((9, 9), np.nan), "arrays in the model file must hold finite numbers"),
+        ("coefficients", np.full(9, np.inf), "arrays in the model file must hold finite numbers"),
+        ("coefficients", np.ones(8), r"'coefficients' .* shape \(9,\)"),
+        ("mean", np.nan, "arrays in the model file must hold finite numbers"),
         ("length", np.array([1.0, 0.0]), "scales and variances in the model file must be positive"),
-        ("scalars", np.array([1.0, -1.0, 0.0]), "scales and variances in the model file must be positive"),
+        ("length", np.array([1.0, np.inf]), "scales and variances in the model file must be positive"),
+        ("noise", -1.0, "scales and variances in the model file must be positive"),
         ("posterior_factor", np.zeros((9, 9)), "scales and variances in the model file must be positive"),
     ],
 )
-def test_arrays_that_do_not_fit_together_are_refused(runs, name: str, value: np.ndarray, sentence: str) -> None:
-    arrays = condition(PARAMETERS, torch.from_numpy(runs.Z[:9]), runs).arrays()
+def test_parts_that_do_not_fit_together_are_refused(runs, name: str, value: object, sentence: str) -> None:
+    state = condition(PARAMETERS, torch.from_numpy(runs.Z[:9]), runs).to_state()
+    part = "arrays" if isinstance(value, np.ndarray) else "values"
     with pytest.raises(UnreadableFile, match=sentence):
-        SparseProcess.from_arrays({**arrays, name: value})
+        SparseProcess.from_state(replace(state, **{part: {**getattr(state, part), name: value}}), 2)
+
+
+def draw(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 2))
+    return X, np.sin(4 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.standard_normal(n)
+
+
+@pytest.fixture(scope="module")
+def exact():
+    return StationaryGP(random_state=0).fit(*draw(150, seed=0))
+
+
+def test_with_enough_inducing_points_it_is_the_exact_gp(exact) -> None:
+    X, _ = draw(100, seed=1)
+    mean, sd = SparseGP(random_state=0).fit(*draw(150, seed=0)).predict(X, return_std=True)
+    mean_exact, sd_exact = exact.predict(X, return_std=True)
+    np.testing.assert_allclose(mean, mean_exact, atol=1e-3)
+    np.testing.assert_allclose(sd, sd_exact, rtol=0.02)  # the exact GP also doubts its constant mean
+
+
+def test_few_inducing_points_lose_little_of_the_exact_gp(exact) -> None:
+    X, y = draw(400, seed=2)
+    model = SparseGP(n_inducing=25, random_state=0).fit(*draw(150, seed=0))
+    assert len(model.gp_.inducing) == 25
+    loss, loss_exact = (each.predict_distribution(X).crps(y).mean() for each in (model, exact))
+    assert loss < 1.05 * loss_exact
+
+
+def test_the_climb_raises_the_bound_above_that_of_its_start() -> None:
+    X, y = draw(200, seed=3)
+    bounds = []
+    for n_steps in (1, 30):
+        model = SparseGP(n_inducing=8, n_steps=n_steps, random_state=0).fit(X, y)
+        gp, groups = (
+            model.gp_,
+            sparse.Replicates.collect(model._scaled(X), model.response_scaler_.transform(y), np.ones(200)),
+        )
+        scalars = torch.tensor([gp.variance, gp.noise, gp.mean], dtype=torch.float64)
+        parameters = sparse.SparseParameters(torch.from_numpy(gp.length), *scalars)
+        bounds.append(sparse.collapsed_bound(parameters, torch.from_numpy(gp.inducing), groups).item())
+    assert bounds[1] > bounds[0] + 1
+
+
+def test_all_runs_are_conditioned_on_though_parameters_come_from_some(monkeypatch) -> None:
+    monkeypatch.setattr(sparse, "N_LEARN", 60)
+    monkeypatch.setattr(sparse, "N_EXACT", 40)
+    X, y = draw(2000, seed=4)
+    model = SparseGP(n_inducing=30, n_steps=5, random_state=0).fit(X, y)
+    few = SparseGP(n_inducing=30, n_steps=5, random_state=0).fit(X[:60], y[:60])
+    new = np.random.default_rng(5).uniform(-0.9, 0.9, (100, 2))
+    sd_many, sd_few = (each.predict_distribution(new, of="mean").std().mean() for each in (model, few))
+    assert sd_many < 0.5 * sd_few
+
+
+def test_an_input_without_effect_gets_a_long_scale() -> None:
+    X, y = draw(150, seed=6)
+    padded = np.column_stack([X, np.random.default_rng(7).uniform(-1, 1, 150)])
+    length = SparseGP(n_inducing=40, random_state=0).fit(padded, y).gp_.length
+    assert length[2] > 5 * length[0]
+
+
+def test_torch_s_settings_are_left_alone() -> None:
+    before = torch.get_default_dtype(), torch.get_num_threads()
+    SparseGP(n_inducing=10, n_steps=2, random_state=0).fit(*draw(60, seed=0))
+    assert (torch.get_default_dtype(), torch.get_num_threads()) == before
+
+
+@pytest.mark.parametrize("name", ["n_inducing", "n_steps"])
+def test_settings_are_checked(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{name} must be a whole number of at least 1, got 0"):
+        SparseGP(**{name: 0}).fit(*draw(30, seed=0))
+
+
+@pytest.mark.slow
+def test_friedman_s_function_is_learnt_as_well_as_by_the_exact_gp() -> None:
+    rng = np.random.default_rng(8)
+    X = rng.uniform(size=(3000, 10))
+    f = friedman(X)
+    y = f + rng.standard_normal(3000)
+    error = []
+    for model in (SparseGP(random_state=0), StationaryGP(random_state=0)):
+        mean = model.fit(X[:2000], y[:2000]).predict(X[2000:])
+        error.append(np.sqrt(np.mean((mean - f[2000:]) ** 2)))
+    assert error[0] < 1.1 * error[1]
+    assert error[0] < 0.25  # noise has standard deviation 1

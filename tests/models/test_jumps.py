@@ -1,0 +1,226 @@
+"""GPs that may jump: sharp at the jump, two-peaked where the regime is uncertain, a plain GP where there is one."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from genbayes import InvalidInput, Normal, load
+from genbayes.arrays import FloatArray
+from genbayes.errors import UnreadableFile
+from genbayes.models import ModularJumpGP, RegimeGP, StationaryGP, jumps
+from genbayes.persistence import State, read_state, write_state
+
+TAU = [0.001, 0.1, 0.5, 0.9, 0.999]
+BOTH = pytest.mark.parametrize("name", ["modular", "regime"])
+Runs = tuple[FloatArray, FloatArray]
+JumpGP = ModularJumpGP | RegimeGP
+
+
+def disc(n: int, seed: int) -> Runs:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 2))
+    inside = X[:, 0] ** 2 + X[:, 1] ** 2 < 0.5
+    return X, 6.0 * inside + np.sin(3 * X[:, 0]) + 0.2 * rng.standard_normal(n)
+
+
+def band(n: int, seed: int) -> Runs:
+    """A jump of 6 across a bent line; beyond it another smooth function of a length scale of its own."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 2))
+    beyond = X[:, 1] > 0.3 * np.sin(3 * X[:, 0])
+    level = np.where(beyond, 6 + np.sin(8 * X[:, 0]), 0.5 * X[:, 0])
+    return X, level + 0.1 * rng.standard_normal(n)
+
+
+def smooth(n: int = 60, seed: int = 0) -> Runs:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 1))
+    return X, np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(n)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> dict[str, Any]:
+    """The modular jump GP of the disc and the regime GP of the band."""
+    return {
+        "modular": ModularJumpGP(random_state=0).fit(*disc(250, 0)),
+        "regime": RegimeGP(n_starts=1, random_state=0).fit(*band(200, 0)),
+    }
+
+
+def mean_crps(model: JumpGP | StationaryGP, runs: Runs) -> float:
+    return float(model.predict_distribution(runs[0]).crps(runs[1]).mean())
+
+
+@pytest.mark.parametrize(("name", "runs", "n", "most"), [("modular", disc, 250, 1 / 2), ("regime", band, 200, 1 / 3)])
+def test_where_the_response_jumps_the_crps_is_a_fraction_of_that_of_the_stationary_gp(
+    fitted: dict[str, JumpGP], name: str, runs: Any, n: int, most: float
+) -> None:
+    plain = StationaryGP(n_starts=1, random_state=0).fit(*runs(n, 0))
+    assert mean_crps(fitted[name], runs(400, 1)) < most * mean_crps(plain, runs(400, 1))
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_the_modular_jump_gp_wins_at_a_sharp_step_of_one_input(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, X_new = rng.uniform(-1, 1, (2, 200, 1))
+    y, y_new = (5.0 * (Z[:, 0] > 0.2) + np.sin(3 * Z[:, 0]) + 0.1 * rng.standard_normal(200) for Z in (X, X_new))
+    jump, plain = (kind(random_state=0).fit(X, y) for kind in (ModularJumpGP, StationaryGP))
+    assert mean_crps(jump, (X_new, y_new)) < 0.9 * mean_crps(plain, (X_new, y_new))
+
+
+def test_each_regime_has_a_gp_of_its_own(fitted: dict[str, Any]) -> None:
+    model = fitted["regime"]
+    assert model.n_regimes_ == 2
+    assert sum(len(gp.runs) for gp in model.gp_.gps) == 200
+    slow, quick = (gp.parameters.length[0] for gp in model.gp_.gps)
+    assert quick < slow  # sin(8 x) against x / 2
+
+
+@pytest.mark.parametrize(
+    ("name", "edge", "low", "share"),
+    [
+        ("modular", np.column_stack([np.linspace(0.6, 0.8, 41), np.zeros(41)]), np.sin(2.1), 0.1),  # sin(3 x) at 0.7
+        ("regime", np.column_stack([np.zeros(81), np.linspace(-0.2, 0.2, 81)]), 0.0, 0.01),
+    ],
+)
+def test_beside_the_jump_a_run_is_on_one_level_or_the_other(
+    fitted: dict[str, Any], name: str, edge: FloatArray, low: float, share: float
+) -> None:
+    model = fitted[name]
+    weight = model.gp_.predict(model._scaled(edge))[0][:, 1]
+    dist = model.predict_distribution(edge[[int(np.abs(weight - 0.5).argmin())]])
+    lower, between, higher = dist.pdf(low + np.array([[0.0, 3.0, 6.0]]))[0]
+    assert between < share * min(lower, higher)
+    assert dist.std()[0] > 2
+
+
+def test_far_from_the_jump_a_run_is_on_its_own_level(fitted: dict[str, Any]) -> None:
+    lower, upper = fitted["regime"].predict_interval([[0.0, -0.8], [0.0, 0.8]], level=0.9)
+    np.testing.assert_allclose((lower + upper) / 2, [0.0, 6.0], atol=0.5)
+    assert (upper - lower < 1.5).all()
+
+
+def test_accuracy_is_that_of_new_runs(fitted: dict[str, Any]) -> None:
+    model, (X, y) = fitted["regime"], band(2_000, 2)
+    share = np.mean(model.gp_.classifier.probabilities(model._scaled(X)).argmax(axis=1) == (y > 3))
+    standard_error = np.sqrt(share * (1 - share) * (1 / 200 + 1 / 2_000))
+    assert 0.9 < model.accuracy_ <= 1
+    assert abs(model.accuracy_ - share) < 3 * standard_error + 0.01  # folds learn from fewer rows
+    assert 0.9 < fitted["modular"].gp_.accuracy < 1
+
+
+def test_accuracy_is_no_better_than_the_runs_allow() -> None:
+    """A run is on the other level in 15 of 100 cases, whatever x: no classifier is right more often than 85%."""
+    rng = np.random.default_rng(6)
+    X = rng.uniform(-1, 1, (200, 1))
+    y = 6.0 * ((X[:, 0] > 0) ^ (rng.uniform(size=200) < 0.15)) + 0.2 * rng.standard_normal(200)
+    accuracy = RegimeGP(n_starts=1, random_state=0).fit(X, y).accuracy_
+    assert abs(accuracy - 0.85) < 3 * np.sqrt(0.85 * 0.15 / 200)  # false alarm 1 in 370
+
+
+@pytest.mark.parametrize(("kind", "n", "said"), [(ModularJumpGP, 240, "three"), (RegimeGP, 150, "3")])
+def test_three_levels_are_three_regimes(kind: Any, n: int, said: str) -> None:
+    rng = np.random.default_rng(8)
+    X = rng.uniform(-1, 1, (n, 1))
+    y = 10.0 * np.digitize(X[:, 0], [-0.3, 0.4]) + rng.standard_normal(n)
+    model = kind(n_starts=1, random_state=0).fit(X, y)
+    assert model.summary()["regimes"] == said
+    np.testing.assert_allclose(model.predict([[-0.7], [0.0], [0.8]]), [0, 10, 20], atol=1.5)
+
+
+def test_with_one_regime_the_regime_gp_is_the_stationary_gp() -> None:
+    X, y = smooth()
+    model, plain = (kind(n_starts=2, random_state=0).fit(X, y) for kind in (RegimeGP, StationaryGP))
+    assert (model.n_regimes_, model.accuracy_) == (1, 1)
+    assert isinstance(model.predict_distribution(X), Normal)
+    for of in ("run", "mean"):
+        ours, theirs = (each.predict_distribution(X, of=of).ppf(TAU) for each in (model, plain))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_without_a_jump_the_modular_jump_gp_predicts_as_the_stationary_gp() -> None:
+    X, y = smooth(80, 3)
+    model, plain = (kind(random_state=0).fit(X, y) for kind in (ModularJumpGP, StationaryGP))
+    if model.gp_.classifier is None:
+        assert model.summary()["regimes"] == "one: a stationary GP"
+        assert isinstance(model.predict_distribution(X), Normal)
+    X_new = np.linspace(-1, 1, 50)[:, None]
+    assert np.abs(model.predict(X_new) - plain.predict(X_new)).max() < 0.15
+
+
+def test_regimes_are_kept_if_and_only_if_left_out_runs_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for ratio, kept in ((0.99, 2), (1.0, 1), (1.01, 1)):
+        monkeypatch.setattr(jumps, "_left_out_crps", lambda gp, weight, runs, r=ratio: r if gp.n_regimes == 2 else 1.0)
+        assert ModularJumpGP(n_starts=1, random_state=0).fit(*disc(80, 0)).gp_.n_regimes == kept
+
+
+def test_the_left_out_crps_that_decides_is_that_of_new_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[int, float] = {}
+    original = jumps._left_out_crps
+
+    def noted(gp: Any, weight: FloatArray, runs: Any) -> float:
+        found[gp.n_regimes] = original(gp, weight, runs)
+        return found[gp.n_regimes]
+
+    monkeypatch.setattr(jumps, "_left_out_crps", noted)
+    (X, y), (X_new, y_new) = disc(250, 0), disc(1_000, 1)
+    model = ModularJumpGP(random_state=0).fit(X, y)
+    left_out, new = y.std() * found[2], model.predict_distribution(X_new).crps(y_new)
+    standard_error = new.std() * np.hypot(1 / np.sqrt(250), 1 / np.sqrt(1_000))
+    assert abs(left_out - new.mean()) < 3 * standard_error  # false alarm 1 in 370
+    assert mean_crps(model, (X, y)) < left_out
+
+
+def test_a_regime_with_hardly_any_runs_gets_no_gp_of_its_own() -> None:
+    X, y = smooth(80)
+    y[:6] += 20.0
+    assert RegimeGP(n_regimes=2, n_starts=1, random_state=0).fit(X, y).n_regimes_ == 1
+
+
+def test_the_number_of_regimes_may_be_given() -> None:
+    assert RegimeGP(n_regimes=2, n_starts=1, random_state=0).fit(*band(80, 3)).n_regimes_ == 2
+
+
+@pytest.mark.parametrize("settings", [{"n_regimes": 1}, {"n_regimes": 2.5}, {"n_starts": 0}])
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=f"{next(iter(settings))} must be"):
+        RegimeGP(**settings).fit(*smooth())
+
+
+def test_replicates_count_by_their_number() -> None:
+    X, y = band(80, 4)
+    weight = np.tile([1, 2], 40)
+    weighted = RegimeGP(n_starts=1, random_state=0).fit(X, y, sample_weight=weight)
+    repeated = RegimeGP(n_starts=1, random_state=0).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted.n_regimes_ == 2
+    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+    assert weighted.accuracy_ == repeated.accuracy_
+
+
+@BOTH
+def test_gps_and_classifier_survive_the_file(fitted: dict[str, Any], name: str, tmp_path: Path) -> None:
+    model, X = fitted[name], band(50, 5)[0]
+    again = load(model.save(tmp_path / "model.gb"))
+    np.testing.assert_array_equal(again.predict_quantiles(X, TAU), model.predict_quantiles(X, TAU))
+    assert again.summary() == model.summary()
+
+
+@BOTH
+@pytest.mark.parametrize("n_regimes", [0, 3, "two"])
+def test_a_file_with_another_number_of_regimes_is_refused(
+    fitted: dict[str, Any], name: str, n_regimes: Any, tmp_path: Path
+) -> None:
+    state = read_state(fitted[name].save(tmp_path / "model.gb"))
+    learnt = state.values["learnt"]
+    changed = {**learnt, "values": {**learnt["values"], "n_regimes": n_regimes}}
+    write_state(tmp_path / "bad.gb", State(state.kind, {**state.values, "learnt": changed}, state.arrays))
+    with pytest.raises(UnreadableFile, match="must"):
+        load(tmp_path / "bad.gb")
+
+
+def test_summaries_tell_the_regimes(fitted: dict[str, Any]) -> None:
+    modular, regime = (fitted[name].summary() for name in ("modular", "regime"))
+    assert (modular["regimes"], regime["regimes"]) == ("two", "2")
+    assert sum(int(n) for n in regime["runs of each regime"].split(", ")) == 200

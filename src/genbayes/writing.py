@@ -35,13 +35,13 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def make_folder(path: str | os.PathLike[str], name: str, told: str | None = None) -> Path:
+def make_folder(path: str | os.PathLike[str], name: str, given: str | None = None) -> Path:
     """The folder, made with those above it if it is not there.
 
     Args:
         path: Where.
         name: What the user knows it as, for the error.
-        told: The path that the user gave, where that is another one.
+        given: The path that the user gave, where that is another one.
 
     Example:
         >>> import tempfile
@@ -53,8 +53,8 @@ def make_folder(path: str | os.PathLike[str], name: str, told: str | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        told = str(folder) if told is None else told
-        raise UnwritableFile(f"{name} must be a folder that can be written, got {told!r}; {error.strerror}") from error
+        shown = str(folder) if given is None else given
+        raise UnwritableFile(f"{name} must be a folder that can be written, got {shown!r}; {error.strerror}") from error
     return folder
 
 

@@ -4,7 +4,7 @@ import pytest
 def test_demo_shows_a_fan_and_scores_and_writes_a_report(ask, bell, tmp_path) -> None:
     answer = ask("demo", "--report", "r.html")
     assert answer.code == 0
-    assert answer.err == "Motorcycle crash tests: learning from 106 runs, keeping 27 aside.\n"
+    assert answer.err == "Motorcycle crash tests: fitting 106 runs; 27 are held out for scoring.\n"
     assert "• runs   ━ median   ▒ 50%   ░ 90%" in answer.out
     assert "CRPS" in answer.out
     assert "Open r.html in a browser" in answer.out

@@ -77,7 +77,7 @@ def test_trials_are_asked_for_and_told(begun) -> None:
     assert set(first["x"]) == {"mach", "stages", "gas"}
     words = ("--y", "-0.5", "--lease", str(first["lease"]))
     assert begun("design", "tell", *WHERE, "1", *words, "--json").json == {"trial": 1, "outcome": "counted"}
-    assert begun("design", "tell", *WHERE, "1", *words).out == "Trial 1: nothing new\n"
+    assert begun("design", "tell", *WHERE, "1", *words).out == "Trial 1: already recorded, nothing changed\n"
     late = begun("design", "tell", *WHERE, "1", "--y", "2", "--lease", str(first["lease"]))
     assert (late.code, "kept as a repeat" in late.out) == (0, True)
     assert late.err == "Warning: Trial 1 already has a result; y = 2.0 was kept as a repeat and does not count\n"
@@ -92,7 +92,7 @@ def test_a_table_of_trials_shows_what_to_tell(begun) -> None:
 def test_a_failure_is_recorded_with_its_reason(begun) -> None:
     begun("design", "ask", *WHERE)
     words = ("fail", *WHERE, "1", "--reason", "diverged")
-    assert begun("design", *words).out == "Trial 1: recorded as failed\n"
+    assert begun("design", *words).out == "Recorded trial 1 as failed\n"
     assert "trial 1 failed diverged" in begun("design", "status", *WHERE).lines
 
 
@@ -137,7 +137,7 @@ def test_the_status_counts_runs_and_says_who_holds_which(run) -> None:
 def test_the_learning_curve_is_shown_on_request(run) -> None:
     answer = run("design", "status", *WHERE, "--curve")
     assert "CRPS of unseen runs" in answer.out
-    assert "runs lower the CRPS by about" in answer.lines
+    assert "more runs would lower the CRPS by about" in answer.lines
     assert run("design", "status", *WHERE, "--curve", "--json").json["learning_curve"]["n"] == [15, 16, 17, 18, 19, 20]
 
 

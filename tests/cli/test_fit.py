@@ -73,7 +73,7 @@ def test_a_report_is_scored_on_rows_the_model_has_not_seen(ask, bell, runs, tmp_
 def test_a_report_says_that_the_model_file_saw_all_rows(ask, bell, runs) -> None:
     answer = ask(*FIT, "--report", "r.html")
     assert answer.err == (
-        "For the report: fitting 16 rows, keeping 4 aside to score on.\nFor the model file: fitting all 20 rows.\n"
+        "For the report: fitting 16 rows; 4 are held out for scoring.\nFor the model file: fitting all 20 rows.\n"
     )
     assert "CRPS" in answer.out
     assert "Open r.html in a browser" in answer.out

@@ -18,7 +18,7 @@ def test_scores_are_shown_with_their_meaning(capsys, monkeypatch) -> None:
     shown = capsys.readouterr().out
     assert "A title" in shown
     assert f"{found.crps:.4g} ± {found.crps_se:.2g}" in shown
-    assert "100% held" in shown
+    assert "hold 100%" in shown
 
 
 def test_bars_of_nothing_are_flat() -> None:

@@ -41,14 +41,14 @@ def test_a_worker_that_is_not_the_first_says_how_many_runs_are_left(begun) -> No
     begun("worker", *WHERE, "--budget", "1", "--quiet", "--", "echo", "1")
     begun("design", "ask", *WHERE, "--lease-seconds", "0.2")
     answer = begun("worker", *WHERE, "--seconds", "30", "--", "echo", "1")
-    assert answer.err.splitlines()[0] == "budget: 3 of 4 runs left, 1 of them handed out; begins runs for 30 s"
+    assert answer.err.splitlines()[0] == "budget: 3 of 4 runs left, 1 of them handed out; no new run starts after 30 s"
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ([], "no budget: runs until stopped (Ctrl-C); --budget N or --seconds S sets an end"),
-        (["--seconds", "0"], "no budget: begins runs for 0 s"),
+        ([], "no budget: runs until stopped (Ctrl-C); --budget N or --seconds S sets a limit"),
+        (["--seconds", "0"], "no budget: no new run starts after 0 s"),
     ],
 )
 def test_a_worker_without_a_budget_says_when_it_will_end(ask, words: list[str], sentence: str) -> None:

@@ -78,7 +78,7 @@ def test_the_same_seed_gives_the_same_predictions(folder: Path, capfd: pytest.Ca
     ("table", "sentence"),
     [
         ("x,gas,y\n" + "1,O2,2\n" * 20, "y must vary, got the constant"),
-        ("x,gas,y\n" + "1,O2,2\n2,He,3\n" * 2, "minimum of 10 is required"),
+        ("x,gas,y\n" + "1,O2,2\n2,He,3\n" * 2, "At least 10 runs are needed; the table has 4"),
         ("x,gas,y\n" + "1,O2,2\n2,He,\n" * 9, "target must not be missing, got no value in column 'y', 9 of 18 rows"),
     ],
 )

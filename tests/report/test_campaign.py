@@ -93,8 +93,8 @@ def test_the_numbers_are_those_of_the_campaign(begin: Begin, write) -> None:
     campaign.fail(campaign.ask(), "diverged")
     campaign.ask(worker="busy")
     page = write(campaign)
-    assert (page.tile("Done"), page.tile("Running")) == (("3", "of 7"), ("1", "1 wait"))
-    assert page.tile("Failed") == ("1", "gave nothing")
+    assert (page.tile("Done"), page.tile("Running")) == (("3", "of 7"), ("1", "1 waiting"))
+    assert page.tile("Failed") == ("1", "no result")
     assert page.tile("Lapsed") == ("0", "0 to be offered again")
     facts = [page.fact(name) for name in ("done", "running", "failed", "open", "budget", "workers", "trial 4 failed")]
     assert facts == ["3", "1", "1", "1", "7 trials", "busy (1)", "diverged"]
@@ -115,7 +115,7 @@ def test_lapsed_leases_and_repeats_are_counted(begin: Begin) -> None:
 
 def test_a_campaign_without_a_finished_run_has_a_page(begin: Begin, write) -> None:
     page = write(begin())
-    assert page.tile("Done") == ("0", "no end set")
+    assert page.tile("Done") == ("0", "no limit set")
     assert "Learning curve" not in page.text
     assert page.tags.count("svg") == 2  # order and places, both empty
 
@@ -158,7 +158,7 @@ def test_the_curve_says_what_further_runs_are_worth(begin: Begin, write) -> None
     campaign = begin()
     campaign.run(lambda x: x["x"], budget=6)
     page = write(campaign, CURVE)  # halved whenever the runs double, so a tenth more takes off 1 - 1/1.1
-    assert tell_worth(CURVE) == "If it goes on like this, the next 4 runs lower the CRPS by about 9%."
+    assert tell_worth(CURVE) == "At this rate, 4 more runs would lower the CRPS by about 9%."
     assert tell_worth(CURVE) in page.text
 
 

@@ -47,7 +47,7 @@ def test_what_speaks_against_calibration_is_coloured(make_model: Maker, scale: f
 
 
 def test_the_number_of_rows_held_is_given(make_model: Maker) -> None:
-    assert re.search(r"held \d+ of 400 observations \(\d+(\.\d+)?%\)", words(make_model, 1.0))
+    assert re.search(r"hold \d+ of 400 observations \(\d+(\.\d+)?%\)", words(make_model, 1.0))
 
 
 def test_the_most_important_inputs_are_named_with_their_shares(make_model: Maker) -> None:

@@ -102,7 +102,7 @@ class Campaign:
             n_initial: Trials of the initial design; None for ten an input.
             initial: How they are spread: "latin" hypercube or "sobol" sequence.
             lease_seconds: How long a trial is the asker's before it is offered to others.
-            budget: Trials in all, the initial ones included; None for no end.
+            budget: Trials in all, the initial ones included; None for no limit.
             max_attempts: Leases of one trial that may lapse before it is given up as failed; None for any number.
             proposer: Who proposes the trials after the initial ones: a name, or an object of yours.
             random_state: Seed of the initial design and of what is proposed.
@@ -278,7 +278,7 @@ class Campaign:
         return self._store.write(lambda ledger: ledger.add(taken, "added", request))
 
     def tell(self, trial: Trial | int, y: object) -> Outcome:
-        """Record what a run gave; when this returns, it is in the database.
+        """Record the result of a run; when this returns, it is in the database.
 
         The first result of a trial counts, whatever became of its lease. Another is kept as a repeat, with a warning.
         The same again changes nothing. What is no finite number fails the trial, with a warning.
@@ -308,14 +308,14 @@ class Campaign:
         return outcome
 
     def fail(self, trial: Trial | int, reason: str) -> Outcome:
-        """Record that a run gave nothing.
+        """Record that a run failed.
 
         Args:
             trial: The trial, or its number.
             reason: Why, for those who read the status.
 
         Returns:
-            "failed"; "again" where it had failed; "late" where it is done or another's by now, and nothing changes.
+            "failed"; "again" where it had failed; "late" where it is done or belongs to another now: nothing changes.
         """
         number, lease = _number_and_lease(trial)
         return self._store.write(lambda ledger: ledger.fail(number, lease, str(reason)))
@@ -324,7 +324,7 @@ class Campaign:
         """Begin the lease of a long run anew.
 
         Raises:
-            LeaseLost: It is another's by now, or finished; a result may still be told.
+            LeaseLost: The trial belongs to another now, or is finished; a result may still be told.
         """
         self._store.write(lambda ledger: ledger.renew(trial.number, trial.lease, trial.lease_seconds))
 
@@ -409,7 +409,7 @@ class Campaign:
         return self._store.records()
 
     def learning_curve(self, model: Fits | None = None, *, verbose: bool = False) -> LearningCurve:
-        """What the runs have bought: CRPS of unseen runs against their number.
+        """How the error fell with the runs: CRPS of unseen runs against their number.
 
         Args:
             model: The model that is cross-validated, unfitted; None for a `StationaryGP`, which is quick.

@@ -1,4 +1,4 @@
-"""How much the runs have bought: the cross-validated CRPS against their number, and what the next one is worth.
+"""The learning curve of a campaign: the cross-validated CRPS against the number of runs, and what more would gain.
 
 Runs are taken in the order in which they ended, and each size is scored on runs that the model had not seen. A campaign
 that looks for difficult places is scored there, so its curve stands above the error in the whole space.
@@ -45,7 +45,7 @@ class LearningCurve:
 
     @property
     def power(self) -> float:
-        """The power b of the law crps = a n^-b, by least squares on the logarithms; 0 where nothing is learnt."""
+        """The power b in crps = a n^-b, by least squares on the logarithms; 0 where nothing is learnt."""
         if len(self.n) < 2 or not (self.crps > 0).all():
             return 0.0
         return max(0.0, -float(np.polyfit(np.log(self.n), np.log(self.crps), 1)[0]))

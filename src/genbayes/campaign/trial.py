@@ -12,12 +12,14 @@ from genbayes.data.box import Value
 if TYPE_CHECKING:
     import pandas as pd
 
-
 State = Literal["open", "running", "done", "failed"]
 Outcome = Literal["counted", "repeat", "again", "failed", "late"]
-
 DAY = 86_400.0
-MAX_ATTEMPTS = 5  # lapsed leases of one trial: a few may be bad luck, five are the run itself
+MAX_ATTEMPTS = 5  # lapsed leases of one trial: a few may have other causes, five are the run itself
+
+# The inputs stand between them, so none may have one of these names.
+FIRST_COLUMNS = ("number", "state")
+LAST_COLUMNS = ("y", "worker", "source", "n_leases", "created", "started", "finished", "reason")
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class LeaseTerms:
     Attributes:
         seconds: How long a lease lasts.
         worker: Who asks.
-        budget: Trials that may be handed out in all; None for no end.
+        budget: Trials that may be handed out in all; None for no limit.
     """
 
     seconds: float
@@ -73,7 +75,7 @@ class Settings:
         initial: How they are spread: "latin" or "sobol".
         proposer: Who proposes the trials after these.
         lease_seconds: How long a trial is the asker's unless another time is asked for.
-        budget: Trials in all; None for no end.
+        budget: Trials in all; None for no limit.
         max_attempts: Leases of one trial that may lapse before it is given up as failed; None for any number.
     """
 
@@ -128,7 +130,7 @@ class Status:
         n_out: Trials that were handed out and have not ended, whether their lease holds or not.
         n_lapses: Leases that ran out so far, whatever became of their trials.
         n_repeats: Results that came second for their trial: kept, not counted.
-        budget: Trials in all; None for no end.
+        budget: Trials in all; None for no limit.
         failures: The last failed trials, number and reason.
         workers: Trials that each worker holds now.
     """
@@ -154,11 +156,6 @@ class Status:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {**asdict(self), "n_trials": self.n_trials}
-
-
-# The inputs stand between them, so none may have one of these names.
-FIRST_COLUMNS = ("number", "state")
-LAST_COLUMNS = ("y", "worker", "source", "n_leases", "created", "started", "finished", "reason")
 
 
 def to_frame(records: Sequence[Record], space: Box) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""`genbayes compare`: every surrogate on the same runs, scored where it has not looked: which should I trust?"""
+"""`genbayes compare`: every surrogate scored on the same runs, which it has not seen: which should I trust?"""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from genbayes.cli.options import (
     Target,
     parse_bounds,
     parse_names,
+    read_runs,
     shell_word,
 )
 
@@ -56,13 +57,12 @@ def compare(
     Example: genbayes compare runs.csv --target y --report compare.html
     """
     from genbayes import AutoSurrogate
-    from genbayes.data import read_table, split_target
     from genbayes.report import write_comparison
 
     check_paths([runs], {"--output": output, "--report": report})
     settings: dict[str, Any] = {"candidates": parse_names(candidates), "time_limit": time_limit}
     settings |= {"categorical": parse_names(categorical), "y_bounds": parse_bounds(bounds), "random_state": seed}
-    X, y = split_target(read_table(runs), target, parse_names(inputs), parse_names(categorical) or [])
+    X, y = read_runs(runs, target, parse_names(inputs), parse_names(categorical))
     with interruptible("nothing was written"):
         model = AutoSurrogate(**settings, verbose=shows_progress(quiet)).fit(X, y)
     if output is not None:
@@ -77,17 +77,17 @@ def compare(
 
 
 def _show(
-    told: SelectionReport, runs: Path, target: str, n_rows: int, output: Path | None, report: Path | None
+    result: SelectionReport, runs: Path, target: str, n_rows: int, output: Path | None, report: Path | None
 ) -> None:
     from rich.text import Text
 
-    title = f"Surrogates for {target} of {runs.name}, {n_rows:,} rows, in {told.seconds:.0f} s"
+    title = f"Surrogates for {target} of {runs.name}, {n_rows:,} rows, in {result.seconds:.0f} s"
     columns = ["name", "surrogate", "CRPS", "± SE", "behind", "rows", "s", "weight", ""]
-    print_table(title, columns, [entry.cells() for entry in told.entries])
+    print_table(title, columns, [entry.cells() for entry in result.entries])
     console = standard_output()
-    together = f"Chosen: CRPS {told.crps:.4g} ± {told.crps_se:.2g} on {told.n_scored:,} unseen rows."
+    together = f"Chosen: CRPS {result.crps:.4g} ± {result.crps_se:.2g} on {result.n_scored:,} unseen rows."
     console.print(Text(together, style="bold"), soft_wrap=True)
-    for sentence in (told.reason, told.trust, *([f"Few runs: {'; '.join(told.thin)}."] if told.thin else [])):
+    for sentence in (result.reason, result.trust, *([f"Few runs: {'; '.join(result.thin)}."] if result.thin else [])):
         console.print(Text(sentence), soft_wrap=True)
     again = f"genbayes compare {shell_word(str(runs))} --target {shell_word(target)}"
     print_next(

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
     from genbayes.diagnostics import Assessment
 
+BARS = "▁▂▃▄▅▆▇█"
+CRPS_IN_WORDS = (
+    "CRPS: the average distance between prediction and outcome, in the unit of the response; smaller is better."
+)
+
 
 class StoppedError(RuntimeError):
     """Ctrl-C, with a sentence on what became of the files."""
@@ -166,40 +171,30 @@ def check_paths(reads: Sequence[Path], writes: Mapping[str, Path | None]) -> Non
         taken[place] = option
 
 
-BARS = "▁▂▃▄▅▆▇█"
-
-
 def print_scores(assessment: Assessment, title: str) -> None:
     """The scores of a model on rows it has not seen."""
     s = assessment.to_dict()
     low, high = s["coverage_90_expected"]
     parts = s["diagnostics"]["crps_decomposition"]
     rows = [
-        (
-            "CRPS",
-            f"{s['crps']:.4g} ± {s['crps_se']:.2g}",
-            f"less is better; {s['crps_reference']:.4g} without any input",
-        ),
+        ("CRPS", f"{s['crps']:.4g} ± {s['crps_se']:.2g}", f"{s['crps_reference']:.4g} if the inputs are ignored"),
         (
             "miscalibration",
             f"{parts['miscalibration']:.4g}",
-            f"part of the CRPS; about {parts['by_luck']:.2g} is luck",
+            f"part of the CRPS; about {parts['by_luck']:.2g} is expected by chance",
         ),
-        (
-            "discrimination",
-            f"{parts['discrimination']:.4g}",
-            f"gained on {parts['uncertainty']:.4g} by telling rows apart",
-        ),
-        ("RMSE", f"{s['rmse']:.4g}", "of the mean"),
-        ("50% intervals", f"{s['coverage_50']:.0%} held", f"{s['width_50']:.4g} wide"),
+        ("discrimination", f"{parts['discrimination']:.4g}", f"of {parts['uncertainty']:.4g}, explained by the inputs"),
+        ("RMSE", f"{s['rmse']:.4g}", "error of the predicted mean"),
+        ("50% intervals", f"hold {s['coverage_50']:.0%}", f"{s['width_50']:.4g} wide"),
         (
             "90% intervals",
-            f"{s['coverage_90']:.0%} held",
+            f"hold {s['coverage_90']:.0%}",
             f"{s['width_90']:.4g} wide; {low:.0%} to {high:.0%} expected",
         ),
         ("PIT", draw_bars(s["pit_counts"]), "flat when calibrated"),
     ]
-    print_table(title, ["", f"{s['n']:,} rows", ""], rows, note=s["diagnostics"]["sentence"])
+    note = f"{CRPS_IN_WORDS}\n{s['diagnostics']['sentence']}"
+    print_table(title, ["", f"{s['n']:,} rows", ""], rows, note=note)
 
 
 def draw_bars(counts: Sequence[float]) -> str:

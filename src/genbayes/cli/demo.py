@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from genbayes import QuantileSurrogate
     from genbayes.arrays import FloatArray
 
-
 INPUT, TARGET = "times", "accel"
 HELD_OUT = 0.2
 SEED = 0
 WIDTH = 64  # characters of the picture
 N_MEMBERS = 5  # as in the paper, section 5.2
+FAN_TAU = (0.05, 0.25, 0.5, 0.75, 0.95)
+SHADES = {" ": "", "░": "blue", "▒": "bright_blue", "━": "bold white", "•": "bold yellow"}
 
 
 def demo(
@@ -51,7 +52,7 @@ def demo(
     table = load_motorcycle()
     X, y = split_target(table, TARGET)
     learn, held = hold_out(len(y), HELD_OUT, SEED)
-    print_news(f"Motorcycle crash tests: learning from {len(learn)} runs, keeping {len(held)} aside.", as_json)
+    print_news(f"Motorcycle crash tests: fitting {len(learn)} runs; {len(held)} are held out for scoring.", as_json)
     settings: dict[str, Any] = {} if epochs is None else {"n_epochs": epochs}
     started = time.perf_counter()
     with interruptible("no report was written"):
@@ -64,7 +65,7 @@ def demo(
             X.iloc[held],
             y[held],
             title="Motorcycle crash tests",
-            scored_on=f"{len(held)} of {len(y)} runs, chosen at random and kept aside",
+            scored_on=f"{len(held)} of {len(y)} runs, held out at random",
             target="head acceleration (g)",
             notes=["Data: Silverman (1985), from the R package MASS."],
         )
@@ -72,7 +73,7 @@ def demo(
         print_json({"rows": len(y), "seconds": seconds, "report": str(report), "scores": scores.to_dict()})
         return
     _print_fan(model, table)
-    print_scores(scores, f"Fitted in {seconds:.1f} s; scored on the {len(held)} runs kept aside")
+    print_scores(scores, f"Fitted in {seconds:.1f} s; scored on the {len(held)} runs held out")
     print_next(
         f"Open {report} in a browser, or fit a table of your own:",
         "genbayes fit runs.csv --target y -o model.gb --report report.html",
@@ -96,10 +97,6 @@ def _print_fan(model: QuantileSurrogate, table: pd.DataFrame) -> None:
     console.print(draw_fan(times, q, seen, response))
     console.print(Text(f"      {left}{right:>{WIDTH - len(left)}}", style="dim"))
     console.print(Text("      • runs   ━ median   ▒ 50%   ░ 90%\n", style="dim"))
-
-
-FAN_TAU = (0.05, 0.25, 0.5, 0.75, 0.95)
-SHADES = {" ": "", "░": "blue", "▒": "bright_blue", "━": "bold white", "•": "bold yellow"}
 
 
 def draw_fan(x: FloatArray, q: FloatArray, x_seen: FloatArray, y_seen: FloatArray, n_lines: int = 16) -> Text:

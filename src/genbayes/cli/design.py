@@ -49,10 +49,16 @@ def create(
         ),
     ] = None,
     space: Annotated[Path | None, typer.Option(metavar="FILE", help="The inputs in a JSON or TOML file.")] = None,
-    n_initial: Annotated[int | None, typer.Option(min=0, metavar="N", help="Initial trials; ten an input.")] = None,
-    initial: Annotated[str, typer.Option(metavar="latin|sobol", help="How they are spread.")] = "latin",
-    lease_seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long an ask holds.")] = 86_400.0,
-    budget: Annotated[int | None, typer.Option(min=1, metavar="N", help="Trials in all; no end unless given.")] = None,
+    n_initial: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Initial trials; ten for each input unless given.")
+    ] = None,
+    initial: Annotated[str, typer.Option(metavar="latin|sobol", help="How the initial trials are spread.")] = "latin",
+    lease_seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long a trial is reserved for who asked.")
+    ] = 86_400.0,
+    budget: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Trials in all; no limit unless given.")
+    ] = None,
     max_attempts: Annotated[
         int | None,
         typer.Option(
@@ -87,7 +93,7 @@ def create(
         return
     spread = {"latin": "a Latin hypercube", "sobol": "a Sobol sequence"}[initial]
     facts = {"inputs": ", ".join(box.names), "initial trials": f"{campaign.settings.n_initial}, {spread}"}
-    print_facts(f"Campaign {name} in {campaign.url}", facts | {"budget": str(budget or "no end")})
+    print_facts(f"Campaign {name} in {campaign.url}", facts | {"budget": str(budget or "no limit")})
     where = f"{shell_word(url)} {shell_word(name)}"
     words = " ".join(f"{{{each}}}" for each in box.names)
     print_next(f"genbayes design ask {where}", f"genbayes worker {where} -- ./simulate.sh {words}")
@@ -122,11 +128,12 @@ def ask(
     n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many trials.")] = 1,
     worker: Annotated[str | None, typer.Option(metavar="NAME", help="Who asks; host and process unless given.")] = None,
     lease_seconds: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="How long they are yours; the campaign's unless given.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="How long they are reserved; the campaign's setting unless given."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take the next trials to run; tell what they gave with `tell`.
+    """Take the next trials to run; record their results with `tell`.
 
     Example: genbayes design ask sqlite:///rocket.db rocket -n 3 --json
     """
@@ -148,11 +155,11 @@ def tell(
     url: UrlArgument,
     name: NameArgument,
     number: NumberArgument,
-    y: Annotated[str, typer.Option(metavar="VALUE", help="What the run gave.")],
+    y: Annotated[str, typer.Option(metavar="VALUE", help="The result of the run.")],
     lease: Lease = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record what a run gave.
+    """Record the result of a run.
 
     Example: genbayes design tell sqlite:///rocket.db rocket 17 --y 0.013 --lease 42
     """
@@ -164,9 +171,9 @@ def tell(
         check_response(value)
     except InvalidInput as error:
         outcome = campaign.fail(trial, str(error))
-        fate = "was recorded as failed" if outcome in ("failed", "again") else "is as it was"
+        fate = "was recorded as failed" if outcome in ("failed", "again") else "was not changed"
         raise InvalidInput(f"{error}; trial {number} {fate}") from error
-    _show_outcome(number, campaign.tell(trial, value), as_json)
+    _show_outcome(number, campaign.tell(trial, value), as_json, y)
 
 
 @app.command()
@@ -174,11 +181,11 @@ def fail(
     url: UrlArgument,
     name: NameArgument,
     number: NumberArgument,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why it gave nothing.")] = "no reason given",
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why there is no result.")] = "no reason given",
     lease: Lease = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record that a run gave nothing.
+    """Record that a run failed.
 
     Example: genbayes design fail sqlite:///rocket.db rocket 17 --reason diverged --lease 42
     """
@@ -190,7 +197,7 @@ def status(
     url: UrlArgument,
     name: NameArgument,
     curve: Annotated[
-        bool, typer.Option("--curve", help="Also what the runs have bought, by cross-validation.")
+        bool, typer.Option("--curve", help="Also show how the error falls with the runs, by cross-validation.")
     ] = False,
     report: Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page with pictures.")] = None,
     as_json: AsJson = False,
@@ -204,17 +211,17 @@ def status(
 
     check_paths([], {"--report": report})
     campaign = _open(url, name)
-    told = campaign.status()
+    state = campaign.status()
     learnt = campaign.learning_curve(verbose=shows_progress()) if curve or report is not None else None
     if report is not None and learnt is not None:
-        write_campaign(report, campaign, told, learnt)
+        write_campaign(report, campaign, state, learnt)
     if as_json:
         print_json(
-            {"url": campaign.url, **told.to_dict()}
+            {"url": campaign.url, **state.to_dict()}
             | {"report": report and str(report), "learning_curve": learnt and learnt.to_dict()}
         )
         return
-    print_facts(f"Campaign {name} in {campaign.url}", describe_status(told))
+    print_facts(f"Campaign {name} in {campaign.url}", describe_status(state))
     if learnt is not None and len(learnt.n):
         rows = [(f"{n:.0f}", f"{c:.4g}", f"{e:.2g}") for n, c, e in zip(*_columns(learnt), strict=True)]
         print_table("CRPS of unseen runs", ["runs", "CRPS", "± SE"], rows, note=tell_worth(learnt))
@@ -279,18 +286,18 @@ def _trial_row(trial: Trial) -> list[str]:
     return [str(trial.number), *inputs, str(trial.lease)]
 
 
-def _show_outcome(number: int, outcome: str, as_json: bool) -> None:
+def _show_outcome(number: int, outcome: str, as_json: bool, y: float | str = "") -> None:
     words = {
-        "counted": "its result counts",
-        "repeat": "it had a result; this one is kept as a repeat",
-        "again": "nothing new",
-        "failed": "recorded as failed",
-        "late": "it is done or another's by now; nothing changes",
+        "counted": f"Recorded trial {number}: y = {y}",
+        "repeat": f"Trial {number} already has a result; y = {y} was kept as a repeat",
+        "again": f"Trial {number}: already recorded, nothing changed",
+        "failed": f"Recorded trial {number} as failed",
+        "late": f"Trial {number} is done or belongs to another worker now; nothing changed",
     }
     if as_json:
         print_json({"trial": number, "outcome": outcome})
     else:
-        print(f"Trial {number}: {words[outcome]}")
+        print(words[outcome])
 
 
 def _columns(learnt: LearningCurve) -> tuple[list[float], list[float], list[float]]:

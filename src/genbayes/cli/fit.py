@@ -1,4 +1,4 @@
-"""`genbayes fit`: a table of runs to a model file, and on request a report on rows that were kept aside."""
+"""`genbayes fit`: a table of runs to a model file, and on request a report on rows that were held out."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ from genbayes.cli.options import (
     parse_bounds,
     parse_names,
     parse_weights,
+    read_runs,
     shell_word,
 )
+from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +64,7 @@ def fit(
     epochs: Epochs = None,
     seed: Seed = 0,
     report: Annotated[
-        Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page, scored on 20% of the rows kept aside.")
+        Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page, scored on 20% of the rows, held out.")
     ] = None,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")] = False,
@@ -84,7 +86,7 @@ def fit(
     given = {name: value for name, value in settings.items() if value is not None}
     check_paths([runs], {"--output": output, "--report": report})
     started = time.perf_counter()
-    X, y = _read(runs, target, parse_names(inputs), parse_names(categorical))
+    X, y = read_runs(runs, target, parse_names(inputs), parse_names(categorical))
     with interruptible(f"{output} {'is as it was' if output.exists() else 'was not written'}"):
         trial = None if report is None else _fit_trial(X, y, given, quiet=quiet or as_json)
         model = _new_model(given).fit(X, y)
@@ -98,14 +100,6 @@ def fit(
         _show(facts, model.summary(), scores, report)
 
 
-def _read(
-    runs: Path, target: str, inputs: list[str] | None, categorical: list[str] | None
-) -> tuple[pd.DataFrame, FloatArray]:
-    from genbayes.data import read_table, split_target
-
-    return split_target(read_table(runs), target, inputs, categorical or [])
-
-
 def _new_model(settings: dict[str, Any]) -> QuantileSurrogate:
     from genbayes import QuantileSurrogate
 
@@ -114,7 +108,7 @@ def _new_model(settings: dict[str, Any]) -> QuantileSurrogate:
 
 @dataclass(frozen=True)
 class _Trial:
-    """A model fitted to most rows, and the rows kept aside to score it on."""
+    """A model fitted to most rows, and the rows held out to score it on."""
 
     model: QuantileSurrogate
     X: pd.DataFrame
@@ -124,9 +118,14 @@ class _Trial:
 
 def _fit_trial(X: pd.DataFrame, y: FloatArray, settings: dict[str, Any], *, quiet: bool) -> _Trial:
     from genbayes.data import hold_out
+    from genbayes.data.columns import MIN_ROWS
 
     learn, held = hold_out(len(y), HELD_OUT, settings["random_state"])
-    print_news(f"For the report: fitting {len(learn)} rows, keeping {len(held)} aside to score on.", quiet)
+    if len(learn) < MIN_ROWS:
+        raise InvalidInput(
+            f"At least {MIN_ROWS} runs are needed beside those held out for the report; there are {len(learn)}"
+        )
+    print_news(f"For the report: fitting {len(learn)} rows; {len(held)} are held out for scoring.", quiet)
     model = _new_model(settings).fit(X.iloc[learn], y[learn])
     print_news(f"For the model file: fitting all {len(y)} rows.", quiet)
     return _Trial(model, X.iloc[held], y[held], len(y))
@@ -142,7 +141,7 @@ def _write_report(trial: _Trial, report: Path | None, runs: Path, target: str) -
         trial.X,
         trial.y,
         title=f"{target} of {runs.name}",
-        scored_on=f"{len(trial.y)} of {trial.n} rows, chosen at random and kept aside",
+        scored_on=f"{len(trial.y)} of {trial.n} rows, held out at random",
         target=target,
         notes=[f"The model file was afterwards fitted to all {trial.n} rows."],
     )
@@ -153,7 +152,7 @@ def _show(facts: dict[str, Any], summary: dict[str, str], scores: Assessment | N
     shown = shown | {name: value for name, value in summary.items() if name not in shown}
     print_facts(f"Fitted in {facts['seconds']:.1f} s and written to {facts['model']}", shown)
     if scores is not None:
-        print_scores(scores, "\nScored on rows kept aside, before the final fit to all rows")
+        print_scores(scores, "\nScored on the rows held out, before the final fit to all rows")
     model, target = shell_word(facts["model"]), shell_word(facts["target"])
     print_next(
         *([] if report is None else [f"Open {report} in a browser"]),

@@ -7,11 +7,16 @@ command line; what the values mean is checked where they are used.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from genbayes.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genbayes.arrays import FloatArray
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts.")]
 Epochs = Annotated[int | None, typer.Option(min=1, metavar="N", help="Passes over the rows.")]
@@ -24,6 +29,19 @@ ResponseBounds = Annotated[
 RunsFile = Annotated[Path, typer.Argument(metavar="RUNS", help="Table of runs, one a row: CSV or Parquet.")]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")]
 Target = Annotated[str, typer.Option(metavar="COLUMN", help="Column that holds the response.")]
+
+
+def read_runs(
+    runs: Path, target: str, inputs: list[str] | None, categorical: list[str] | None
+) -> tuple[pd.DataFrame, FloatArray]:
+    """Inputs, (n, d), and responses, (n,), of a table of runs with enough rows to learn from."""
+    from genbayes.data import read_table, split_target
+    from genbayes.data.columns import MIN_ROWS
+
+    X, y = split_target(read_table(runs), target, inputs, categorical or [])
+    if len(y) < MIN_ROWS:
+        raise InvalidInput(f"At least {MIN_ROWS} runs are needed; the table has {len(y)}")
+    return X, y
 
 
 def parse_names(text: str | None) -> list[str] | None:

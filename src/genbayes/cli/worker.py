@@ -20,8 +20,12 @@ def worker(
     command: Annotated[
         list[str] | None, typer.Argument(metavar="-- COMMAND...", help="Program and arguments; {mach} is an input.")
     ] = None,
-    budget: Annotated[int | None, typer.Option(min=1, metavar="N", help="Trials in all; the campaign's.")] = None,
-    seconds: Annotated[float | None, typer.Option(min=0, metavar="S", help="Time to begin runs in.")] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Trials in all; the campaign's unless given.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, metavar="S", help="Time after which no new run starts.")
+    ] = None,
     timeout: Annotated[float | None, typer.Option(min=0, metavar="S", help="Time one run may take.")] = None,
     retries: Annotated[int, typer.Option(min=0, metavar="N", help="How often a failed run is tried again.")] = 0,
     key: Annotated[str, typer.Option(metavar="NAME", help="The response in a JSON line.")] = "y",
@@ -29,13 +33,13 @@ def worker(
         str | None, typer.Option(metavar="PATH", help="Read the response from this file; {number} is the trial.")
     ] = None,
     lease_seconds: Annotated[
-        float | None, typer.Option(metavar="S", help="Lease, renewed while the program runs; a minute.")
+        float | None, typer.Option(metavar="S", help="Lease, renewed while the program runs; a minute unless given.")
     ] = None,
     called: Annotated[str | None, typer.Option("--name", metavar="NAME", help="What to call this worker.")] = None,
     wait: Annotated[bool, typer.Option(help="Stay while other workers have trials out, which may come back.")] = True,
     failures_in_row: Annotated[int, typer.Option(min=1, metavar="N", help="Failures in a row that end it.")] = 20,
     as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No line for each run.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no line for each run.")] = False,
 ) -> None:
     """Run a program for one trial after another; any number of workers, on any number of machines.
 
@@ -75,7 +79,7 @@ def tell_end(status: Status, budget: int | None, seconds: float | None) -> str:
 
     Args:
         status: Where the campaign stands.
-        budget: Trials in all; None for no end.
+        budget: Trials in all; None for no limit.
         seconds: Time after which no further run is begun; None for no limit.
 
     Returns:
@@ -87,13 +91,13 @@ def tell_end(status: Status, budget: int | None, seconds: float | None) -> str:
         >>> tell_end(status, 20, None)
         'budget: 14 of 20 runs left, 1 of them handed out'
         >>> tell_end(status, None, 600.0)
-        'no budget: begins runs for 600 s'
+        'no budget: no new run starts after 600 s'
         >>> tell_end(status, None, None)
-        'no budget: runs until stopped (Ctrl-C); --budget N or --seconds S sets an end'
+        'no budget: runs until stopped (Ctrl-C); --budget N or --seconds S sets a limit'
     """
-    time = "" if seconds is None else f"begins runs for {seconds:g} s"
+    time = "" if seconds is None else f"no new run starts after {seconds:g} s"
     if budget is None:
-        return "no budget: " + (time or "runs until stopped (Ctrl-C); --budget N or --seconds S sets an end")
+        return "no budget: " + (time or "runs until stopped (Ctrl-C); --budget N or --seconds S sets a limit")
     left = max(0, budget - status.n_done - status.n_failed)
     out = f", {min(left, status.n_out)} of them handed out" if left and status.n_out else ""
     return f"budget: {left} of {budget} runs left{out}" + (f"; {time}" if time else "")

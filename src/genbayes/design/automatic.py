@@ -1,7 +1,7 @@
 """AutoModel: the Gaussian process where it is winning, the ensemble where it is not; AutoSurrogate's rule, made cheap.
 
 Both are judged on runs they have not seen: the GP leaves each run out in closed form, every member of the ensemble
-keeps its own fifth of the runs aside. The ensemble is trained in instalments, a short one with every update, so that
+holds out its own fifth of the runs. The ensemble is trained in instalments, a short one with every update, so that
 no call takes long; once it has had its share and is behind, it rests until the runs have grown by half.
 """
 

@@ -59,10 +59,10 @@ class DesignModel(Surrogate):
 
         Args:
             X: Inputs, shape (n, p).
-            of: "run" for the law of a new run, its noise included; "mean" for what is known of E[y | x].
+            of: "run" for the distribution of a new run, its noise included; "mean" for what is known of E[y | x].
 
         Returns:
-            n laws, in units of y.
+            n distributions, in units of y.
         """
 
     @abstractmethod

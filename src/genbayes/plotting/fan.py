@@ -36,7 +36,7 @@ def plot_fan(
     ylabel: str = "y",
     legend: bool = True,
 ) -> Axes:
-    """Median and central bands of a predictive law along one input, the widest band lightest.
+    """Median and central bands of a predictive distribution along one input, the widest band lightest.
 
     Args:
         x: Input values in any order, shape (n,).
@@ -89,7 +89,7 @@ def plot_fan_by_category(
     ylabel: str = "y",
     legend: bool = True,
 ) -> Axes:
-    """Median and central bands of a predictive law, one set of bars a category.
+    """Median and central bands of a predictive distribution, one set of bars a category.
 
     Args:
         labels: The g categories.

@@ -1,4 +1,4 @@
-"""Scores of several models side by side, with their standard errors: which is best, and is it by luck?"""
+"""Predicted against observed, scores of several models with their standard errors, and the curve of a training."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from genbayes.validation import check_array, check_column
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
 MOST_WHISKERS = 600  # rows drawn one by one; beyond, density and typical intervals
 FEWEST_HEXAGONS, MOST_HEXAGONS = 20, 36  # along the horizontal axis
 LONGEST_TARGET = 26  # characters, so that the word before it stays whole
 N_GROUPS = 24  # groups of rows, by predicted median, whose typical interval is drawn
+LONGEST_NAME = 44
+FAR = 2.5  # times the best score: what is worse is drawn at the edge, so that it does not squeeze the others
+STEEP = 20.0  # a curve that falls by this factor is drawn on a logarithmic axis
 
 
 def plot_observed(
@@ -116,10 +118,6 @@ def draw_typical_interval(ax: Axes, median: FloatArray, lower: FloatArray, upper
         ax.plot(middle, typical, color=ORANGE, linewidth=1.3, label=label)
 
 
-LONGEST_NAME = 44
-FAR = 2.5  # times the best score: what is worse is drawn at the edge, lest it squeeze the others
-
-
 def plot_scores(
     names: Sequence[str],
     mean: ArrayLike,
@@ -161,9 +159,6 @@ def plot_scores(
     ax.set_ylim(len(names) - 0.5, -0.5)
     label_axes(ax, xlabel, "")
     return ax
-
-
-STEEP = 20.0  # a curve that falls by this factor is drawn on a logarithmic axis
 
 
 def plot_training(

@@ -22,14 +22,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 INK = "#1f2933"
 MUTED = "#66727f"
 RULE = "#d5dbe1"
 BLUE = "#0072b2"  # what the model says
 ORANGE = "#d55e00"  # what deserves attention
 PALETTE = {"ink": INK, "muted": MUTED, "rule": RULE, "blue": BLUE, "orange": ORANGE}
-
 SIZE = (5.0, 3.3)  # inches; half a page wide, readable on a telephone
 FONT_SIZE = 9.0
 N_TICKS = 6
@@ -37,6 +35,15 @@ LONGEST_LABEL = 36  # characters that fit along the shorter axis
 LONGEST_TICK = 12
 LEGEND_HANDLE, LEGEND_LETTER = 0.42, 0.072  # inches
 WIDE = 100.0  # 95% over 5% quantile beyond which a linear axis hides most points
+POINTS_TO_PIXELS = 96 / 72
+NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
+NOT_NEEDED = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
+TAG = re.compile(r"<[^>]+>")
+REFERENCE = re.compile(r'(?:url\(|xlink:href=")#([^)"]+)')
+IDENTIFIER = re.compile(r' id="([^"]+)"')
+FONT_FAMILY = re.compile(r"font-family: [^;\"]*;? ?|(?<=font: )[^;\"]*?(?=\d)|(?<=px) '[^;\"]*")
+COORDINATES = re.compile(r' (?:d|x|y)="[^"]*"')
+LONG_FRACTION = re.compile(r"(\.\d\d)\d+")
 
 
 def axes_for(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
@@ -140,18 +147,6 @@ def spans_decades(values: FloatArray) -> bool:
         return False
     low, high = np.quantile(values, [0.05, 0.95])
     return bool(high / WIDE > low)
-
-
-POINTS_TO_PIXELS = 96 / 72
-NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
-
-NOT_NEEDED = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>", re.DOTALL)
-TAG = re.compile(r"<[^>]+>")
-REFERENCE = re.compile(r'(?:url\(|xlink:href=")#([^)"]+)')
-IDENTIFIER = re.compile(r' id="([^"]+)"')
-FONT_FAMILY = re.compile(r"font-family: [^;\"]*;? ?|(?<=font: )[^;\"]*?(?=\d)|(?<=px) '[^;\"]*")
-COORDINATES = re.compile(r' (?:d|x|y)="[^"]*"')
-LONG_FRACTION = re.compile(r"(\.\d\d)\d+")
 
 
 @contextmanager

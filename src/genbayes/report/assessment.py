@@ -51,16 +51,157 @@ if TYPE_CHECKING:
 
     from genbayes.training import History
 
-
 WIDE, MEDIUM, SMALL, PANEL = (9.6, 3.7), (4.6, 3.1), (3.4, 3.1), (3.3, 2.5)  # inches
 MOST_PANELS = 6
 MOST_CURVES = 5  # beside the bars: six drawings in all
 MOST_BARS = 11
 MOST_CONSTANT = 5  # names of constant columns listed
+NOTABLE = 0.05  # an input that explains less is not named in the verdict
+MOST_NAMED = 3
+USELESS = 0.005  # a smaller skill rounds to nothing
+
+
+def write_assessment(
+    path: str | os.PathLike[str],
+    model: Predicts,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    title: str,
+    scored_on: str,
+    target: str | None = None,
+    notes: Sequence[str] = (),
+) -> Assessment:
+    """Score a model and write one self-contained HTML page about it, whole or not at all.
+
+    Args:
+        path: The file to write or replace.
+        model: Any fitted model with `predict_distribution`; a `history_` and a `summary()` are shown if there.
+        X: Inputs of the rows scored, a frame or an array, shape (n, d).
+        y: Their responses, shape (n,).
+        title: Headline of the page.
+        scored_on: Which rows these are, to complete "Scored on ...".
+        target: Name of the response with its unit; None for the name of y if it has one.
+        notes: Further sentences a reader should know.
+
+    Returns:
+        The scores shown on the page.
+
+    Example:
+        >>> import tempfile, numpy as np
+        >>> from pathlib import Path
+        >>> from types import SimpleNamespace
+        >>> from genbayes.distribution import Normal
+        >>> bell = SimpleNamespace(predict_distribution=lambda X: Normal(loc=X[:, 0], scale=np.ones(len(X))))
+        >>> X = np.linspace(0, 1, 20).reshape(-1, 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_assessment(Path(folder) / "fit.html", bell, X, X[:, 0], title="A line", scored_on="itself").n
+        20
+    """
+    path = check_writable(path)
+    target = str(getattr(y, "name", None) or "y") if target is None else target
+    assessment = assess(model, X, y)
+    effects = main_effects(model, X)
+    slices = slice_inputs(model, X, _most_important(effects))
+    inputs = InputTable.of(X, model)
+    x = inputs.column(0) if inputs.d == 1 and not inputs.categorical[0] else None
+    with default_settings():
+        pictures = draw_pictures(assessment, effects, slices, x, target, getattr(model, "history_", None))
+    blocks = [verdict(assessment, effects), tiles(score_tiles(assessment)), *pictures, *settings_of(model)]
+    if notes:
+        blocks.insert(1, bullets(notes, kind="notes"))
+    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
+    write_atomically(path, page(title, f"Scored on {scored_on}.", blocks, footer).encode())
+    return assessment
+
+
+def draw_pictures(
+    assessment: Assessment,
+    effects: Sequence[MainEffect],
+    slices: Sequence[Slice],
+    x: FloatArray | None,
+    target: str,
+    history: History | None,
+) -> list[Html]:
+    """All figures in reading order: prediction, checks of calibration, main effects, training."""
+    a = assessment
+    scores = columns(observed_figure(a, target), pit_figure(a), decomposition_figure(a, target))
+    promises = columns(reliability_figure(a), calibration_figure(a))  # one test, so side by side
+    first = [fan_figure(slices, a.y, x, target), scores, promises]
+    effect = effects_figure(effects, target)
+    curves = [] if history is None else training_figures(history)
+    if len(effects) == 1:  # one panel would look lost on a row of its own
+        return [*first, columns(effect, *curves)]
+    return [*first, effect, columns(*curves)] if curves else [*first, effect]
+
+
+def verdict(assessment: Assessment, effects: Sequence[MainEffect]) -> Html:
+    """What the numbers say: how good, whether the distributions are calibrated, which inputs matter."""
+    kind = "verdict" if assessment.diagnostics.calibrated else "verdict attention"
+    parts = [_accuracy(assessment), _coverage(assessment), _calibration(assessment.diagnostics), _inputs(effects)]
+    return paragraph(*parts, kind=kind)
+
+
+def _accuracy(assessment: Assessment) -> Html:
+    score = format_with_error(assessment.crps, assessment.crps_se)
+    meaning = ", the average distance between prediction and outcome in the unit of the response"
+    start = join(f"Over {assessment.n:,} rows the CRPS is ", strong(score), meaning)
+    skill = assessment.skill
+    if skill is None:
+        return join(start, ". ")
+    amount = f"{abs(skill):.0%} {'better' if skill > 0 else 'worse'} than" if abs(skill) >= USELESS else "about that of"
+    return join(start, f", {amount} a forecast that ignores the inputs. ")
+
+
+def _coverage(assessment: Assessment) -> Html:
+    n, share = assessment.n, assessment.coverage_90
+    low, high = expected_coverage(n, 0.9)
+    held = f"{round(share * n):,} of {n:,} observations ({format_share(share)})"
+    expected = f"; {round(low * n):,} to {round(high * n):,} are expected of a calibrated model. "
+    return join("The 90% intervals hold ", strong(held), expected)
+
+
+def _calibration(diagnostics: Diagnostics) -> Html:
+    """The verdict over all levels: its first clause stands out."""
+    claim, _, rest = diagnostics.sentence.partition(":")
+    return join(strong(claim), ":", rest, " ")
+
+
+def _inputs(effects: Sequence[MainEffect]) -> Html:
+    if len(effects) == 1:
+        return join("The only input is ", strong(effects[0].name), ".")
+    named = [effect for effect in effects if effect.share >= NOTABLE][:MOST_NAMED]
+    if not named:
+        return join("No input explains much of the predicted variation on its own.")
+    start = "The input that matters most is " if len(named) == 1 else "The inputs that matter most are "
+    unit = [" of the predicted variation", "", ""]
+    listed = [join(strong(e.name), f" ({e.share:.0%}{what})") for e, what in zip(named, unit, strict=False)]
+    between = ["", *[", "] * (len(listed) - 2), " and "][: len(listed)]
+    return join(start, *(join(link, name) for link, name in zip(between, listed, strict=True)), ".")
+
+
+def score_tiles(assessment: Assessment) -> list[Tile]:
+    """The scores, each with a few words on how to judge it."""
+    a = assessment
+    skill = "–" if a.skill is None else format_share(a.skill)
+    return [
+        Tile("CRPS", format_number(a.crps), f"standard error {format_number(a.crps_se, 2)}; smaller is better"),
+        Tile("Skill", skill, f"gain over ignoring the inputs (CRPS {format_number(a.crps_reference, 3)})"),
+        Tile("RMSE", format_number(a.rmse), "error of the predicted mean"),
+        _coverage_tile(a.n, 0.5, a.coverage_50),
+        _coverage_tile(a.n, 0.9, a.coverage_90),
+        Tile("90% interval width", format_number(a.width_90), "on average; narrow is good if calibrated"),
+    ]
+
+
+def _coverage_tile(n: int, level: float, share: float) -> Tile:
+    low, high = expected_coverage(n, level)
+    hint = f"{format_share(low)} to {format_share(high)} expected"
+    return Tile(f"{level:.0%} intervals hold", format_share(share), hint, attention=not low <= share <= high)
 
 
 def fan_figure(slices: Sequence[Slice], y: FloatArray, x: FloatArray | None, target: str) -> Html:
-    """The predictive law along the inputs: with the data if there is one input, as slices if there are more."""
+    """The predictive distribution along the inputs: with the data if there is one input, else as slices."""
     if len(slices) == 1 and x is not None:
         ax = new_axes(WIDE)
         _draw_slice(ax, slices[0], target, legend=True, data=(x, y))
@@ -127,7 +268,7 @@ def calibration_figure(assessment: Assessment) -> Html:
     return figure(
         "Calibration curve",
         [drawing(ax, "calibration", "observed over nominal coverage of central intervals")],
-        "On the diagonal, intervals hold exactly as often as promised; below it they are too narrow, above "
+        "On the diagonal, intervals hold as many observations as their level says; below it they are too narrow, above "
         "it too wide. A calibrated model stays within this band and that of the quantiles with 95% chance.",
     )
 
@@ -141,9 +282,9 @@ def decomposition_figure(assessment: Assessment, target: str) -> Html:
         "Where the CRPS comes from",
         [drawing(ax, "decomposition", "CRPS as uncertainty less discrimination plus miscalibration")],
         f"Uncertainty ({format_number(d.uncertainty, 3)}): the score of one forecast for all rows. Discrimination "
-        f"({format_number(d.discrimination, 3)}): what is gained by telling rows apart. Miscalibration "
+        f"({format_number(d.discrimination, 3)}): how much of it the inputs explain. Miscalibration "
         f"({format_number(d.miscalibration, 3)}): what recalibrating the probabilities would save on these rows; a "
-        f"calibrated model would show about {format_number(d.by_luck, 3)} of it by luck.",
+        f"calibrated model would show about {format_number(d.by_luck, 3)} of it by chance.",
     )
 
 
@@ -228,149 +369,6 @@ def _padded(values: FloatArray) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     pad = 0.06 * (high - low) or abs(low) * 0.06 or 1.0
     return low - pad, high + pad
-
-
-NOTABLE = 0.05  # an input that explains less is not named in the verdict
-MOST_NAMED = 3
-USELESS = 0.005  # a smaller skill rounds to nothing
-
-
-def verdict(assessment: Assessment, effects: Sequence[MainEffect]) -> Html:
-    """What the numbers say: how good, whether the laws keep their promise, which inputs matter."""
-    kind = "verdict" if assessment.diagnostics.calibrated else "verdict attention"
-    parts = [_accuracy(assessment), _coverage(assessment), _calibration(assessment.diagnostics), _inputs(effects)]
-    return paragraph(*parts, kind=kind)
-
-
-def _accuracy(assessment: Assessment) -> Html:
-    score = format_with_error(assessment.crps, assessment.crps_se)
-    start = join(f"Over {assessment.n:,} rows the CRPS averages ", strong(score), " (standard error)")
-    skill = assessment.skill
-    if skill is None:
-        return join(start, ". ")
-    amount = f"{abs(skill):.0%} {'better' if skill > 0 else 'worse'} than" if abs(skill) >= USELESS else "about that of"
-    return join(start, f", {amount} a forecast that ignores the inputs. ")
-
-
-def _coverage(assessment: Assessment) -> Html:
-    n, share = assessment.n, assessment.coverage_90
-    low, high = expected_coverage(n, 0.9)
-    held = f"{round(share * n):,} of {n:,} observations ({format_share(share)})"
-    expected = f"; with this many rows calibrated intervals hold {round(low * n):,} to {round(high * n):,}. "
-    return join("The 90% intervals held ", strong(held), expected)
-
-
-def _calibration(diagnostics: Diagnostics) -> Html:
-    """The verdict over all levels: its first clause stands out."""
-    claim, _, rest = diagnostics.sentence.partition(":")
-    return join(strong(claim), ":", rest, " ")
-
-
-def _inputs(effects: Sequence[MainEffect]) -> Html:
-    if len(effects) == 1:
-        return join("The only input is ", strong(effects[0].name), ".")
-    named = [effect for effect in effects if effect.share >= NOTABLE][:MOST_NAMED]
-    if not named:
-        return join("No input explains much of the predicted variation on its own.")
-    start = "The input that matters most is " if len(named) == 1 else "The inputs that matter most are "
-    unit = [" of the predicted variation", "", ""]
-    listed = [join(strong(e.name), f" ({e.share:.0%}{what})") for e, what in zip(named, unit, strict=False)]
-    between = ["", *[", "] * (len(listed) - 2), " and "][: len(listed)]
-    return join(start, *(join(link, name) for link, name in zip(between, listed, strict=True)), ".")
-
-
-def score_tiles(assessment: Assessment) -> list[Tile]:
-    """The scores, each with a few words on how to judge it."""
-    a = assessment
-    skill = "–" if a.skill is None else format_share(a.skill)
-    return [
-        Tile("CRPS", format_number(a.crps), f"standard error {format_number(a.crps_se, 2)}; smaller is better"),
-        Tile("Skill", skill, f"gained over ignoring the inputs (CRPS {format_number(a.crps_reference, 3)})"),
-        Tile("RMSE", format_number(a.rmse), "error of the predicted mean"),
-        _coverage_tile(a.n, 0.5, a.coverage_50),
-        _coverage_tile(a.n, 0.9, a.coverage_90),
-        Tile("90% interval width", format_number(a.width_90), "on average; narrow is good if they hold"),
-    ]
-
-
-def _coverage_tile(n: int, level: float, share: float) -> Tile:
-    low, high = expected_coverage(n, level)
-    hint = f"luck allows {format_share(low)} to {format_share(high)}"
-    return Tile(f"{level:.0%} intervals hold", format_share(share), hint, attention=not low <= share <= high)
-
-
-def write_assessment(
-    path: str | os.PathLike[str],
-    model: Predicts,
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    title: str,
-    scored_on: str,
-    target: str | None = None,
-    notes: Sequence[str] = (),
-) -> Assessment:
-    """Score a model and write one self-contained HTML page about it, whole or not at all.
-
-    Args:
-        path: The file to write or replace.
-        model: Any fitted model with `predict_distribution`; a `history_` and a `summary()` are shown if there.
-        X: Inputs of the rows scored, a frame or an array, shape (n, d).
-        y: Their responses, shape (n,).
-        title: Headline of the page.
-        scored_on: Which rows these are, to complete "Scored on ...".
-        target: Name of the response with its unit; None for the name of y if it has one.
-        notes: Further sentences a reader should know.
-
-    Returns:
-        The scores shown on the page.
-
-    Example:
-        >>> import tempfile, numpy as np
-        >>> from pathlib import Path
-        >>> from types import SimpleNamespace
-        >>> from genbayes.distribution import Normal
-        >>> bell = SimpleNamespace(predict_distribution=lambda X: Normal(loc=X[:, 0], scale=np.ones(len(X))))
-        >>> X = np.linspace(0, 1, 20).reshape(-1, 1)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_assessment(Path(folder) / "fit.html", bell, X, X[:, 0], title="A line", scored_on="itself").n
-        20
-    """
-    path = check_writable(path)
-    target = str(getattr(y, "name", None) or "y") if target is None else target
-    assessment = assess(model, X, y)
-    effects = main_effects(model, X)
-    slices = slice_inputs(model, X, _most_important(effects))
-    inputs = InputTable.of(X, model)
-    x = inputs.column(0) if inputs.d == 1 and not inputs.categorical[0] else None
-    with default_settings():
-        pictures = draw_pictures(assessment, effects, slices, x, target, getattr(model, "history_", None))
-    blocks = [verdict(assessment, effects), tiles(score_tiles(assessment)), *pictures, *settings_of(model)]
-    if notes:
-        blocks.insert(1, bullets(notes, kind="notes"))
-    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
-    write_atomically(path, page(title, f"Scored on {scored_on}.", blocks, footer).encode())
-    return assessment
-
-
-def draw_pictures(
-    assessment: Assessment,
-    effects: Sequence[MainEffect],
-    slices: Sequence[Slice],
-    x: FloatArray | None,
-    target: str,
-    history: History | None,
-) -> list[Html]:
-    """All figures in reading order: prediction, checks of calibration, main effects, training."""
-    a = assessment
-    scores = columns(observed_figure(a, target), pit_figure(a), decomposition_figure(a, target))
-    promises = columns(reliability_figure(a), calibration_figure(a))  # one test, so side by side
-    first = [fan_figure(slices, a.y, x, target), scores, promises]
-    effect = effects_figure(effects, target)
-    curves = [] if history is None else training_figures(history)
-    if len(effects) == 1:  # one panel would look lost on a row of its own
-        return [*first, columns(effect, *curves)]
-    return [*first, effect, columns(*curves)] if curves else [*first, effect]
 
 
 def _most_important(effects: Sequence[MainEffect]) -> list[int]:

@@ -41,7 +41,7 @@ def write_comparison(
         report: What AutoSurrogate tried and chose.
         title: Headline of the page.
         target: Name of the response with its unit.
-        n_rows: Rows of the table, to be told to the reader; 0 for not known.
+        n_rows: Rows of the table; 0 for not known.
 
     Returns:
         The file.
@@ -57,15 +57,15 @@ def write_comparison(
         _table(report),
         columns(*pictures[1:]),
     ]
-    told = f"{n_rows:,} rows, {len(report.entries)} surrogates" if n_rows else f"{len(report.entries)} surrogates"
+    tried = f"{n_rows:,} rows, {len(report.entries)} surrogates" if n_rows else f"{len(report.entries)} surrogates"
     footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
-    subtitle = f"{told}, each scored on rows it had not seen, in {report.seconds:.0f} s."
+    subtitle = f"{tried}, each scored on rows it had not seen, in {report.seconds:.0f} s."
     return write_atomically(path, page(title, subtitle, blocks, footer).encode())
 
 
 def _thin(report: SelectionReport) -> list[str]:
     if not report.thin:
-        return ["The runs fill the range of every input; nothing lies thinly covered at its ends."]
+        return ["The runs cover the range of every input up to its ends."]
     return [f"Few runs, so little is known there: {'; '.join(report.thin)}."]
 
 
@@ -75,9 +75,13 @@ def _tiles(report: SelectionReport, target: str) -> list[Tile]:
     held = _coverage(report.diagnostics, 0.9)
     return [
         Tile("Chosen", " + ".join(entry.name for entry in chosen), {"single": "alone"}.get(report.kind, report.kind)),
-        Tile("CRPS", format_number(report.crps, 3), f"± {format_number(report.crps_se, 2)}, in the unit of {target}"),
-        Tile("90% intervals", f"{held:.0%} held", "of rows unseen by every model"),
-        Tile("Miscalibration", format_number(parts["miscalibration"], 2), f"{parts['by_luck']:.2g} expected by luck"),
+        Tile(
+            "CRPS",
+            format_number(report.crps, 3),
+            f"± {format_number(report.crps_se, 2)}; average distance to the outcome, in the unit of {target}",
+        ),
+        Tile("90% intervals hold", f"{held:.0%}", "of rows that no model had seen"),
+        Tile("Miscalibration", format_number(parts["miscalibration"], 2), f"{parts['by_luck']:.2g} expected by chance"),
     ]
 
 
@@ -128,6 +132,6 @@ def _calibration_figures(diagnostics: Mapping[str, Any]) -> list[Html]:
         figure(
             "Calibration curve",
             [drawing(coverage, "calibration", "coverage over level")],
-            "On the diagonal, intervals hold as often as promised.",
+            "On the diagonal, intervals hold as many rows as their level says.",
         ),
     ]

@@ -12,9 +12,11 @@ and renamed (`--renames` is a JSON table of names); what is no longer there is r
 
 `run` first runs the suite once on a copy that reports which tests reach which mutants (`--map` keeps that), then, for
 each mutant, only those, quickest first, until one fails. It may be stopped at any time: what is in the records is not
-tried again. A test that fails without a mutant kills none. `compare` says which mutants were killed and no longer are.
+tried again. DIR must not change meanwhile: give it a worktree of its own. A test that fails without a mutant kills
+none. `compare` says which mutants were killed and no longer are.
 
-Kept beside this file: `mutants/sample.json`, and `mutants/before.jsonl`, the records before the files were rearranged.
+Kept beside this file, in `mutants/`: `sample.json`, `before.jsonl`, the records before the files were rearranged, and
+`renames.json`, names that have changed since.
 """
 
 from __future__ import annotations

@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 
 from genbayes.arrays import FloatArray
-from genbayes.design.gp import DesignGP, LocalScale, posterior_of, search_again, search_all
+from genbayes.design.gp import DesignGP, LocalScale, search_again, search_all
 from genbayes.metrics import crps_normal
 from genbayes.models.gp.exact import Kriging
+from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.likelihood import GPParameters, Replicates
+from genbayes.models.gp.search import exact_posterior
 
 GRID = np.linspace(-2, 2, 41)[:, None]
 BOTH = ("squared-exponential", "matern52")
@@ -153,5 +155,5 @@ def test_climbing_on_from_fewer_runs_ends_where_a_search_from_scratch_ends() -> 
 def test_an_inert_input_has_a_long_scale() -> None:
     runs = runs_of(50, "one input")
     found = search_all(runs, BOTH, np.random.default_rng(0))[0]
-    length = posterior_of(runs, found.correlation).parameters(found.minimum.point).length
+    length = exact_posterior(runs, CORRELATIONS[found.correlation]).parameters(found.minimum.point).length
     assert length[1] > 10 * length[0]

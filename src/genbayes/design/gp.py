@@ -11,7 +11,6 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -24,9 +23,8 @@ from genbayes.metrics import crps_normal
 from genbayes.models.gp import Replicates, match_rows
 from genbayes.models.gp.exact import Kriging, Seen
 from genbayes.models.gp.kernels import CORRELATIONS, squared_distances
-from genbayes.models.gp.likelihood import exact_profile
 from genbayes.models.gp.quasi_newton import Minimum
-from genbayes.models.gp.search import Posterior, climb, search_widely, starting_point
+from genbayes.models.gp.search import Posterior, climb, exact_posterior, search_widely, starting_point
 from genbayes.models.protocols import Of
 
 GROWTH = 1.1  # parameters are estimated anew when runs have grown by this factor
@@ -149,7 +147,7 @@ class DesignGP(DesignModel):
     def _settle(self, runs: Replicates) -> Self:
         """Condition on these runs the GP whose parameters were found best."""
         best = self.found_[0]
-        parameters = posterior_of(runs, best.correlation).parameters(best.minimum.point)
+        parameters = exact_posterior(runs, CORRELATIONS[best.correlation]).parameters(best.minimum.point)
         self.gp_ = Kriging(parameters, runs, CORRELATIONS[best.correlation])
         self.scale_ = LocalScale.learn(self.gp_) if self.local and len(runs) > 1 else None
         self._reference = None
@@ -237,18 +235,12 @@ class Found:
     minimum: Minimum
 
 
-def posterior_of(runs: Replicates, correlation: str) -> Posterior:
-    """Posterior of log length scales and log nugget for one correlation."""
-    likelihood = partial(exact_profile, runs, correlation=CORRELATIONS[correlation])
-    return Posterior(likelihood, runs.n_runs, runs.Z.shape[1])
-
-
 def search_all(runs: Replicates, correlations: Sequence[str], rng: np.random.Generator) -> list[Found]:
     """The best parameters of the two best correlations, best first: a wide search on few runs, a climb on all."""
     few = runs.take(rng.permutation(len(runs))[:N_FIRST])
     found = []
     for name in correlations:
-        posterior = posterior_of(few, name)
+        posterior = exact_posterior(few, CORRELATIONS[name])
         found.append(Found(name, search_widely([posterior], _starts(posterior), lambda minimum: minimum)))
     found.sort(key=lambda each: each.minimum.value)
     return search_again(runs, found[:2])
@@ -272,6 +264,6 @@ def search_again(runs: Replicates, known: Sequence[Found]) -> list[Found]:
     """Climbs on these runs from what fewer runs have found, best first."""
     found = []
     for each in known:
-        start = each.minimum
-        found.append(Found(each.correlation, climb(posterior_of(runs, each.correlation), start.point, start.curvature)))
+        posterior = exact_posterior(runs, CORRELATIONS[each.correlation])
+        found.append(Found(each.correlation, climb(posterior, each.minimum.point, each.minimum.curvature)))
     return sorted(found, key=lambda each: each.minimum.value)

@@ -18,13 +18,14 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.data.folds import held_out_folds
 from genbayes.distribution import Normal
 from genbayes.errors import UnreadableFile
 from genbayes.metrics import crps_normal
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.protocols import Of
 from genbayes.models.trees.arrays import TreeArrays, trees_from_sklearn
-from genbayes.models.trees.boosted import PATIENCE, best_length, held_out_folds, load_engine
+from genbayes.models.trees.boosted import PATIENCE, best_length, load_engine
 from genbayes.persistence import State
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState

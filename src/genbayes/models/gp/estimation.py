@@ -6,16 +6,18 @@ of those few shows only between neighbours among all rows: one more climb looks 
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.models.gp.kernels import Correlation, matern52_with_slope
-from genbayes.models.gp.likelihood import GPParameters, Replicates, exact_profile
+from genbayes.models.gp.likelihood import GPParameters, Replicates
 from genbayes.models.gp.quasi_newton import Minimum
-from genbayes.models.gp.search import Posterior, climb, search_widely, starting_point
+from genbayes.models.gp.search import Notice, Posterior, climb, exact_posterior, search_widely, starting_point
 from genbayes.models.gp.vecchia import NearestRows, nearest_previous, vecchia_profile, with_random_previous
 from genbayes.progress import Report
 
@@ -26,7 +28,7 @@ MUCH_CLOSER = 0.7  # it is asked if neighbours among all rows are this much clos
 N_TERMS = 5000  # of Vecchia's likelihood, beyond which the parameters are known well enough
 N_NEAREST, N_RANDOM = 20, 20  # earlier rows that a term conditions on: near ones for detail, others for long scales
 N_ROUNDS = 2  # of finding neighbours and climbing: the length scales decide who is a neighbour
-NTH_NEIGHBOUR, TIMES = 8, 1.5  # the shortest scale worth a start reaches a bit beyond the eighth neighbour
+NTH_NEIGHBOUR, REACH = 8, 1.5  # the shortest scale worth a start is 1.5 times the distance of the eighth neighbour
 
 # Replicates are taken to differ by a standard deviation of at least 0.0003. Those that agree to the last digit would
 # ask for no noise at all, and since the nugget has a lower bound, for a process variance near zero as well.
@@ -43,31 +45,38 @@ def estimate_parameters(
     report: Report | None = None,
 ) -> GPParameters:
     """Parameters of largest posterior; see `fit_gp` for the arguments."""
-    ordered = _blurred(
-        runs.take(rng.permutation(len(runs)))
-    )  # the order of Vecchia's likelihood; any beginning is a subset
+    ordered = runs.take(rng.permutation(len(runs)))  # the order of Vecchia's likelihood; any beginning is a subset
+    ordered = replace(ordered, scatter=ordered.scatter + RESOLUTION * np.maximum(ordered.count - 1, 0.0))
     sizes = [min(size, len(runs)) for size in SUBSETS]
-    levels = [_exact_posterior(ordered.take(np.arange(size)), correlation) for size in sorted(set(sizes))]
+    levels = [exact_posterior(ordered.take(np.arange(size)), correlation) for size in sorted(set(sizes))]
     closest, shortest = _shortest_length(ordered), _shortest_length(ordered.take(np.arange(sizes[0])))
     is_detail_possible = closest < MUCH_CLOSER * shortest and correlation is matern52_with_slope  # Vecchia's only one
-    tell = _Teller(report, n_starts + 2 + is_detail_possible)
+    stage = itertools.count(1)
+
+    def notice(minimum: Minimum) -> Minimum:
+        if report is not None:
+            report(next(stage), n_starts + 2 + is_detail_possible, minimum.value)
+        return minimum
+
     starts = [starting_point(levels[0], length) for length in _start_lengths(shortest, runs.Z.shape[1], n_starts)]
-    found = [search_widely(levels, starts, tell)]
+    found = [search_widely(levels, starts, notice)]
     if is_detail_possible:
-        found.append(tell(_search_nearby(ordered, closest)))
+        found.append(notice(_search_nearby(ordered, closest)))
     if len(runs) <= exact_limit:
-        return _finish_exactly(ordered, found, tell, correlation)
+        return _finish_exactly(ordered, found, notice, correlation)
     assert correlation is matern52_with_slope, "Vecchia's likelihood knows no other correlation"
-    return _finish_by_vecchia(ordered, found, tell, rng)
+    return _finish_by_vecchia(ordered, found, notice, rng)
 
 
-def _finish_exactly(runs: Replicates, found: list[Minimum], tell: _Teller, correlation: Correlation) -> GPParameters:
-    posterior = _exact_posterior(runs, correlation)
+def _finish_exactly(runs: Replicates, found: list[Minimum], notice: Notice, correlation: Correlation) -> GPParameters:
+    posterior = exact_posterior(runs, correlation)
     best = min(found, key=lambda minimum: posterior.value(minimum.point))
-    return posterior.parameters(tell(climb(posterior, best.point, best.curvature)).point)
+    return posterior.parameters(notice(climb(posterior, best.point, best.curvature)).point)
 
 
-def _finish_by_vecchia(runs: Replicates, found: list[Minimum], tell: _Teller, rng: np.random.Generator) -> GPParameters:
+def _finish_by_vecchia(
+    runs: Replicates, found: list[Minimum], notice: Notice, rng: np.random.Generator
+) -> GPParameters:
     rows = _spread_rows(len(runs), N_TERMS)
 
     def posterior_near(minimum: Minimum) -> Posterior:
@@ -79,7 +88,7 @@ def _finish_by_vecchia(runs: Replicates, found: list[Minimum], tell: _Teller, rn
     for _ in range(N_ROUNDS - 1):
         best = climb(posterior, best.point, best.curvature)
         posterior = posterior_near(best)
-    return posterior.parameters(tell(climb(posterior, best.point, best.curvature)).point)
+    return posterior.parameters(notice(climb(posterior, best.point, best.curvature)).point)
 
 
 def _search_nearby(runs: Replicates, closest: float) -> Minimum:
@@ -101,37 +110,14 @@ def _shortest_length(runs: Replicates) -> float:
     sample = runs.Z[_spread_rows(len(runs), SUBSETS[0])]
     near = NearestRows(runs.Z).find(sample, NTH_NEIGHBOUR + 1)[:, -1]
     distance = np.sqrt(((runs.Z[near] - sample) ** 2).sum(axis=1))
-    return TIMES * float(np.median(distance)) or 1.0
-
-
-def _blurred(runs: Replicates) -> Replicates:
-    """The same runs with the least scatter that replicates are allowed."""
-    scatter = runs.scatter + RESOLUTION * np.maximum(runs.count - 1, 0.0)
-    return Replicates(runs.Z, runs.mean, runs.count, scatter)
+    return REACH * float(np.median(distance)) or 1.0
 
 
 def _spread_rows(n: int, at_most: int) -> IntArray:
-    """Every so-maniest of n rows, at most so many."""
+    """Evenly spaced rows, at most so many of n."""
     return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(np.int64))
-
-
-def _exact_posterior(runs: Replicates, correlation: Correlation) -> Posterior:
-    return Posterior(partial(exact_profile, runs, correlation=correlation), runs.n_runs, runs.Z.shape[1])
 
 
 def _vecchia_posterior(runs: Replicates, rows: IntArray, neighbours: IntArray) -> Posterior:
     likelihood = partial(vecchia_profile, runs, rows, neighbours)
     return Posterior(likelihood, runs.take(rows).n_runs, runs.Z.shape[1])
-
-
-class _Teller:
-    """Passes a maximum through and reports it."""
-
-    def __init__(self, report: Report | None, n_stages: int) -> None:
-        self.report, self.n_stages, self.stage = report, n_stages, 0
-
-    def __call__(self, minimum: Minimum) -> Minimum:
-        self.stage += 1
-        if self.report is not None:
-            self.report(self.stage, self.n_stages, minimum.value)
-        return minimum

@@ -83,7 +83,7 @@ class SmoothedNoise:
 
 @dataclass(frozen=True)
 class NoiseProcess:
-    """Law of the log noise ratio at any input; constant where it has no training inputs.
+    """Distribution of the log noise ratio at any input; constant where it has no training inputs.
 
     Attributes:
         level: Mean of the log noise ratio.

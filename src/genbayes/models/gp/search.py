@@ -1,7 +1,7 @@
 """Search for the length scales and the nugget: a weak prior, a spread of starting points, ever more rows.
 
-Knows no likelihood: whoever computes one hands it in as a function from (length, nugget) to a `Profile`. Inputs are
-taken to be of order one and responses to be standardised.
+Works on any likelihood, handed in as a function from (length, nugget) to a `Profile`. Inputs are taken to be of order
+one and responses to be standardised.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.deadline import require_time
-from genbayes.models.gp.likelihood import GPParameters, Profile
+from genbayes.models.gp.kernels import Correlation
+from genbayes.models.gp.likelihood import GPParameters, Profile, Replicates, exact_profile
 from genbayes.models.gp.quasi_newton import Minimum, minimise_within
 
 # A smooth function of large variance may need 10,000 standard deviations for an input to do nothing; 0.001 tells 1,000
@@ -35,7 +37,7 @@ OTHER_LENGTHS = (0.4, 2.0, 20.0)  # tried one input at a time, to leave maxima i
 WORTHWHILE = 1.0  # gain in log posterior at which such a move is followed
 N_SHAKES = 2  # rounds of such moves, at most
 
-Notice = Callable[[Minimum], Minimum]  # hears of a maximum and hands it on
+Notice = Callable[[Minimum], Minimum]  # is shown a maximum and hands it on
 
 
 class Likelihood(Protocol):
@@ -84,6 +86,11 @@ class Posterior:
         length, nugget = np.exp(theta[:-1]), math.exp(theta[-1])
         profile = self.likelihood(length, nugget, with_gradient=False)
         return GPParameters(length, nugget, profile.variance, profile.mean)
+
+
+def exact_posterior(runs: Replicates, correlation: Correlation) -> Posterior:
+    """Posterior by the exact likelihood of runs."""
+    return Posterior(partial(exact_profile, runs, correlation=correlation), runs.n_runs, runs.Z.shape[1])
 
 
 def log_prior(theta: FloatArray) -> tuple[float, FloatArray]:
@@ -160,7 +167,8 @@ def shake(posterior: Posterior, minimum: Minimum) -> Minimum:
     for _ in range(N_SHAKES):
         theta, value = minimum.point.copy(), minimum.value
         for k in range(posterior.p):
-            trials = _moved(theta, k)
+            others = [length for length in np.log(OTHER_LENGTHS) if abs(length - theta[k]) > math.log(2)]
+            trials = [np.concatenate([theta[:k], [length], theta[k + 1 :]]) for length in others]
             values = [posterior.value(trial) for trial in trials]
             if trials and min(values) < value - WORTHWHILE:
                 theta, value = trials[int(np.argmin(values))], min(values)
@@ -168,12 +176,6 @@ def shake(posterior: Posterior, minimum: Minimum) -> Minimum:
             break
         minimum = min(minimum, climb(posterior, theta), key=lambda candidate: candidate.value)
     return minimum
-
-
-def _moved(theta: FloatArray, k: int) -> list[FloatArray]:
-    """Copies of theta, shape (p + 1,), in which input k has another length scale, at least a factor of two away."""
-    others = [length for length in np.log(OTHER_LENGTHS) if abs(length - theta[k]) > math.log(2)]
-    return [np.concatenate([theta[:k], [length], theta[k + 1 :]]) for length in others]
 
 
 def _distinct(found: Iterable[Minimum]) -> list[Minimum]:

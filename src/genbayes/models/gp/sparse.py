@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import torch
 from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
@@ -347,14 +347,14 @@ def _climb(theta: FloatArray, runs: Replicates, n_steps: int, report: Report | N
         (slope,) = torch.autograd.grad(value, point)
         return value.item(), slope.numpy()
 
-    def tell(intermediate_result: Any) -> None:
+    def note(intermediate_result: OptimizeResult) -> None:
         nonlocal n_done
         n_done += 1
         if report is not None:
             report(n_done, n_steps, float(intermediate_result.fun) / runs.n_runs)
 
     found = minimize(
-        loss, np.clip(theta, *bounds.T), jac=True, method="L-BFGS-B", bounds=bounds, callback=tell,
+        loss, np.clip(theta, *bounds.T), jac=True, method="L-BFGS-B", bounds=bounds, callback=note,
         options={"maxiter": n_steps, "ftol": TOLERANCE},
     )  # fmt: skip
     return _unpack(found.x, p)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Literal
+from types import ModuleType
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.data.folds import held_out_folds
 from genbayes.deadline import require_time
 from genbayes.distribution import QuantileFunction
 from genbayes.errors import MissingExtra, UnreadableFile
@@ -25,77 +27,6 @@ from genbayes.progress import show_progress
 from genbayes.seeding import RandomState
 from genbayes.validation import check_count, check_nonnegative
 
-Engine = Literal["lightgbm", "ngboost", "quantile_forest"]
-
-
-def load_engine(name: Engine, requirement: str, wanted_by: str) -> Any:
-    """Import an optional library, or say how to get it.
-
-    Args:
-        name: The module, one of a fixed few.
-        requirement: What to install, as pip takes it: "genbayes[baselines]".
-        wanted_by: The class that needs it.
-
-    Returns:
-        The module.
-
-    Raises:
-        MissingExtra: The library is not installed, or does not load.
-
-    Example:
-        >>> load_engine("lightgbm", "genbayes[baselines]", "BoostedQuantiles").__name__
-        'lightgbm'
-    """
-    try:
-        return import_module(name)
-    except (ImportError, OSError) as error:  # an OSError is a shared library that the system lacks
-        is_absent = isinstance(error, ModuleNotFoundError) and error.name == name
-        found = "none" if is_absent else f"one that does not load ({error})"
-        library = name.replace("_", "-")
-        raise MissingExtra(
-            f"{library} must be installed for {wanted_by}, got {found}; pip install '{requirement}'"
-        ) from error
-
-
-N_FOLDS = 3
-ONE_FOLD_FROM = 10_000  # with so many rows one held-out third tells as much as is worth knowing
-PATIENCE = 50  # trees without progress on the held-out rows after which a fold stops
-
-
-def held_out_folds(n: int, rng: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
-    """Row numbers to learn from and to hold out, each sorted: three folds, or one of them when rows abound.
-
-    Example:
-        >>> folds = held_out_folds(10, np.random.default_rng(0))
-        >>> [len(held_out) for _, held_out in folds], len(folds[0][0])
-        ([4, 3, 3], 6)
-    """
-    parts = [np.sort(part) for part in np.array_split(rng.permutation(n), N_FOLDS)]
-    rows = np.arange(n)
-    used = parts[:1] if n > ONE_FOLD_FROM else parts
-    return [(np.setdiff1d(rows, part), part) for part in used]
-
-
-def best_length(curves: Sequence[ArrayLike]) -> tuple[int, float]:
-    """Number of trees at which the held-out loss, averaged over folds, is least, and that loss.
-
-    Args:
-        curves: Held-out loss of each fold after 1, 2, ... trees; folds may have stopped at different lengths.
-
-    Returns:
-        The number of trees, within the length that all folds reached, and the mean loss there.
-
-    Example:
-        >>> best_length([[3.0, 1.0, 2.0], [3.0, 2.0]])
-        (2, 1.5)
-    """
-    shortest = min(len(np.atleast_1d(curve)) for curve in curves)
-    mean = np.mean([np.asarray(curve, dtype=np.float64)[:shortest] for curve in curves], axis=0)
-    mean = np.where(np.isfinite(mean), mean, np.inf)
-    k = int(np.argmin(mean))
-    return k + 1, float(mean[k])
-
-
 LEVELS = np.array(
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995]
 )
@@ -104,6 +35,7 @@ SHAPES = (4, 8, 16, 31)  # leaves: from additive in pairs of inputs to LightGBM'
 SMALLEST_LEAF = 10  # rows
 BEYOND_QUANTILE = 3  # rows of a leaf that should lie beyond the quantile: fewer, and an outlier is the quantile
 LARGEST_SHARE = 1 / 8  # of all rows that a leaf may be asked to hold, so that extreme levels still see x
+PATIENCE = 50  # trees without progress on the held-out rows after which a fold stops
 
 
 class BoostedQuantiles(ScaledSurrogate):
@@ -212,7 +144,7 @@ class _Booster:
     def __init__(self, runs: ScaledRuns, n_trees: int, learning_rate: float, rng: np.random.Generator) -> None:
         self._engine = load_engine("lightgbm", "genbayes[baselines]", "BoostedQuantiles")
         self._n, self._n_trees = len(runs), n_trees
-        self._settings: dict[str, Any] = {
+        self._settings: dict[str, float | str | bool] = {
             "objective": "quantile",
             "learning_rate": learning_rate,
             "seed": int(rng.integers(2**31)),
@@ -238,21 +170,20 @@ class _Booster:
         model = self._engine.train(self._at(tau, n_leaves), self._all, num_boost_round=n_trees)
         return trees_from_lightgbm(model.model_to_string())
 
-    def _held_out_curve(self, tau: float, n_leaves: int, seen: Any, held_out: Any) -> list[float]:
+    def _held_out_curve(self, tau: float, n_leaves: int, seen: object, held_out: object) -> list[float]:
         curve: dict[str, dict[str, list[float]]] = {}
         watch = [
             self._engine.early_stopping(PATIENCE, verbose=False),
             self._engine.record_evaluation(curve),
             lambda state: require_time(),
         ]
-        settings = self._at(tau, n_leaves)
-        self._engine.train(settings, seen, self._n_trees, valid_sets=[held_out], callbacks=watch)
+        self._engine.train(self._at(tau, n_leaves), seen, self._n_trees, valid_sets=[held_out], callbacks=watch)
         return curve["valid_0"]["quantile"]
 
-    def _at(self, tau: float, n_leaves: int) -> dict[str, Any]:
+    def _at(self, tau: float, n_leaves: int) -> dict[str, float | str | bool]:
         return {**self._settings, "alpha": tau, "num_leaves": n_leaves, "min_data_in_leaf": _leaf_size(tau, self._n)}
 
-    def _bin(self, runs: ScaledRuns, rows: IntArray, like: Any = None) -> Any:
+    def _bin(self, runs: ScaledRuns, rows: IntArray, like: object = None) -> object:
         return self._engine.Dataset(
             runs.Z[rows], runs.y[rows], weight=runs.weight[rows], reference=like, params=self._settings,
             free_raw_data=False,
@@ -269,3 +200,54 @@ def _leaf_size(tau: float, n: int) -> int:
     """Least rows of a leaf at level tau: 3 beyond the quantile, but at least 10, and at most an eighth of all."""
     wanted = max(SMALLEST_LEAF, BEYOND_QUANTILE / min(tau, 1 - tau))
     return max(2, round(min(wanted, LARGEST_SHARE * n)))
+
+
+def best_length(curves: Sequence[ArrayLike]) -> tuple[int, float]:
+    """Number of trees at which the held-out loss, averaged over folds, is least, and that loss.
+
+    Args:
+        curves: Held-out loss of each fold after 1, 2, ... trees; folds may have stopped at different lengths.
+
+    Returns:
+        The number of trees, within the length that all folds reached, and the mean loss there.
+
+    Example:
+        >>> best_length([[3.0, 1.0, 2.0], [3.0, 2.0]])
+        (2, 1.5)
+    """
+    shortest = min(len(np.atleast_1d(curve)) for curve in curves)
+    mean = np.mean([np.asarray(curve, dtype=np.float64)[:shortest] for curve in curves], axis=0)
+    mean = np.where(np.isfinite(mean), mean, np.inf)
+    k = int(np.argmin(mean))
+    return k + 1, float(mean[k])
+
+
+def load_engine(
+    name: Literal["lightgbm", "ngboost", "quantile_forest"], requirement: str, wanted_by: str
+) -> ModuleType:
+    """Import an optional library, or say how to get it.
+
+    Args:
+        name: The module, one of a fixed few.
+        requirement: What to install, as pip takes it: "genbayes[baselines]".
+        wanted_by: The class that needs it.
+
+    Returns:
+        The module.
+
+    Raises:
+        MissingExtra: The library is not installed, or does not load.
+
+    Example:
+        >>> load_engine("lightgbm", "genbayes[baselines]", "BoostedQuantiles").__name__
+        'lightgbm'
+    """
+    try:
+        return import_module(name)
+    except (ImportError, OSError) as error:  # an OSError is a shared library that the system lacks
+        is_absent = isinstance(error, ModuleNotFoundError) and error.name == name
+        found = "none" if is_absent else f"one that does not load ({error})"
+        library = name.replace("_", "-")
+        raise MissingExtra(
+            f"{library} must be installed for {wanted_by}, got {found}; pip install '{requirement}'"
+        ) from error

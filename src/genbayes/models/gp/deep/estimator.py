@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
 from genbayes.distribution import Normal
@@ -23,7 +23,7 @@ from genbayes.progress import show_progress
 from genbayes.seeding import RandomState
 from genbayes.validation import check_choice, check_count
 
-MOST_ROWS = 2_000  # a step of the chain costs n^3; beyond, a fit takes hours
+MAX_ROWS = 2_000  # a step of the chain costs n^3; beyond, a fit takes hours
 # Noise variance over process variance of a stationary GP below which a simulator is taken to be deterministic: what
 # it cannot follow of a smooth function lies above rounding and below any noise worth the name.
 DETERMINISTIC = 1e-5
@@ -88,7 +88,7 @@ class DeepGP(ScaledSurrogate):
         self.verbose = verbose
         self.random_state = random_state
 
-    def variance_reduction(self, X: Any, reference: Any) -> FloatArray:
+    def variance_reduction(self, X: ArrayLike, reference: ArrayLike) -> FloatArray:
         """How much a run at each candidate is expected to lower the mean predictive variance over reference inputs.
 
         Active learning Cohn, averaged over the draws (Sauer, Gramacy & Higdon 2023, section 4).
@@ -115,9 +115,9 @@ class DeepGP(ScaledSurrogate):
         rng_noise, rng_chain = rng.spawn(2)
         is_deterministic = self._is_deterministic(runs, rng_noise)
         Z, y = (runs.Z, runs.y) if is_deterministic else _repeat(runs)
-        if len(y) > MOST_ROWS:
+        if len(y) > MAX_ROWS:
             raise InvalidInput(
-                f"X must have at most {MOST_ROWS:,} rows for DeepGP, got {len(y):,}; use StationaryGP or SparseGP"
+                f"X must have at most {MAX_ROWS:,} rows for DeepGP, got {len(y):,}; use StationaryGP or SparseGP"
             )
         start = getattr(self, "draws_", None) if self.warm_start else None
         if start is None or start.X.shape[1] != Z.shape[1]:

@@ -26,7 +26,7 @@ SMALLEST_NUGGET = 1e-10  # n^2 times the machine precision at n = 700; below it 
 
 @dataclass(frozen=True)
 class GammaPrior:
-    """Gamma law of a positive parameter, density proportional to v^(shape - 1) exp(-rate v).
+    """Gamma distribution of a positive parameter, density proportional to v^(shape - 1) exp(-rate v).
 
     Example:
         >>> prior = GammaPrior(shape=1.5, rate=3.9)

@@ -2,7 +2,7 @@
 
 The hidden layer at a new input is uncertain even when it is known at the training inputs. deepgp plugs in its mean,
 which leaves the intervals too narrow, the more so the more inputs there are; here each draw carries its own
-deviation from that mean, unless told otherwise.
+deviation from that mean, unless `hidden` is "mean".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DeepGPDraws:
         w: Hidden layer, shape (t, n, h).
         theta_y: Outer squared length scale, shape (t,).
         theta_w: Inner squared length scales, shape (t, h).
-        xi: Standard normal numbers that place the hidden layer at new inputs within its conditional law, (t, h).
+        xi: Standard normal numbers that place the hidden layer at new inputs around its conditional mean, (t, h).
         nugget: Noise variance in units of tau2, shape (t,).
         tau2: Outer variance, its posterior mean given the rest of the draw, shape (t,).
         log_likelihood: Of the outer layer, tau2 integrated out, up to a constant, shape (t,).
@@ -115,7 +115,7 @@ class DrawnLayers:
 
         w(x) = m(x) + xi s(x): given the hidden layer at the training inputs, m and s are kriging mean and standard
         deviation and xi the draw's standard normal number, one for each column, so that w is a smooth function of x
-        with the right law at every x. "mean" sets xi = 0.
+        with the right distribution at every x. "mean" sets xi = 0.
         """
         s_new = cdist(X_new, self._draws.X, "sqeuclidean")
         return np.column_stack([self._hidden_column(j, s_new, hidden) for j in range(self._draws.w.shape[2])])

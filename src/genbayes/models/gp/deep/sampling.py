@@ -126,7 +126,7 @@ class ChainState:
 
 
 class TwoLayerChain:
-    """A chain whose stationary law is the posterior; `step` makes one iteration.
+    """A chain whose stationary distribution is the posterior; `step` makes one iteration.
 
     Its state is in `w` (columns first, shape (h, n)), `theta_y`, `theta_w`, `nugget`; all else follows from these to
     the last bit, so that a chain stopped and started again equals one that ran through.

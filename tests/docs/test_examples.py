@@ -28,8 +28,8 @@ import pytest
 from genbayes.models.registry import OURS
 
 DOCS = Path(__file__).parents[2] / "docs"
-README = DOCS.parent / "README.md"
-PAGES = [README, *sorted(DOCS.rglob("*.md"))]
+README, CONTRIBUTING = DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"
+PAGES = [README, CONTRIBUTING, *sorted(DOCS.rglob("*.md"))]
 LANGUAGES = {"python", "console", "text"}  # the first two run; formulas and layouts are text
 ARROW = "# -> "
 VARIES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -234,7 +234,7 @@ def files_named_by(page: Path) -> Iterator[str]:
         folder = name if colon else folder if "/" not in name else ""
 
 
-OF_THE_SOURCE = [page for page in PAGES if page.parent.name in ("concepts", "models", "adding")]
+OF_THE_SOURCE = [CONTRIBUTING, DOCS / "architecture.md"] + [page for page in PAGES if page.parent.parent == DOCS]
 OF_BENCHMARKS = {DOCS / "adding" / "problem.md", DOCS / "adding" / "benchmark-method.md"}
 
 
@@ -244,23 +244,30 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
     assert not lost, f"{name(page)} must name files that exist, got {lost}"
 
 
-@pytest.fixture
-def builder(monkeypatch: pytest.MonkeyPatch) -> Any:
-    spec = importlib.util.spec_from_file_location("build_api", DOCS / "build_api.py")
+def script(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A script of docs as a module."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "build_api", module)
+    monkeypatch.setitem(sys.modules, name, module)
     spec.loader.exec_module(module)
     return module
 
 
-def test_the_api_page_is_up_to_date(builder: Any) -> None:
+def test_the_picture_of_the_layers_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = (DOCS / "images" / "layers.svg").read_text(encoding="utf-8")
+    assert drawn == script("build_layers", monkeypatch).build(), "run python docs/build_layers.py"
+
+
+def test_the_api_page_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = script("build_api", monkeypatch)
     written = (DOCS / "api.md").read_text(encoding="utf-8")
     assert written == builder.build(), "docs/api.md must be as the code is; run python docs/build_api.py"
 
 
-def test_the_table_of_models_is_the_registry(builder: Any) -> None:
+def test_the_table_of_models_is_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = script("build_api", monkeypatch)
     written = (DOCS / "models" / "index.md").read_text(encoding="utf-8")
     assert written == builder.build_models(written), "docs/models must be as the registry is; python docs/build_api.py"
     assert all(f"| `{model.name}` |" in written for model in OURS)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genbayes.analysis.input_table import InputTable
-from genbayes.arrays import FloatArray
+from genbayes.arrays import AnyArray, FloatArray
+from genbayes.models.protocols import Predicts
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_count, check_level
 
@@ -41,15 +42,15 @@ class MainEffect:
 
     name: str
     column: int
-    values: Any
+    values: AnyArray
     mean: FloatArray
     share: float
     categorical: bool
 
 
 def main_effects(
-    model: Any,
-    X: Any,
+    model: Predicts,
+    X: ArrayLike,
     *,
     n_grid: int | None = None,
     n_averaged: int | None = None,
@@ -62,7 +63,7 @@ def main_effects(
     to 1; what is missing is interaction.
 
     Args:
-        model: Any fitted model with `predict_distribution`.
+        model: Predicts fitted model with `predict_distribution`.
         X: Rows to average over, a frame or an array, shape (n, d); of many, a random selection is used.
         n_grid: Values of each input to try; None for 31, more where there is one input.
         n_averaged: Rows averaged over at each value; None for as many as keep the whole to seconds.
@@ -93,7 +94,9 @@ def main_effects(
     return tuple(sorted(effects, key=lambda effect: -effect.share))
 
 
-def _main_effect(model: Any, rows: InputTable, averaged: InputTable, j: int, values: Any, total: float) -> MainEffect:
+def _main_effect(
+    model: Predicts, rows: InputTable, averaged: InputTable, j: int, values: AnyArray, total: float
+) -> MainEffect:
     """The effect of column j, from one batch of len(values) copies of the rows averaged over."""
     g = len(values)
     copies = averaged.take(np.tile(np.arange(averaged.n), g)).replace(j, np.repeat(values, averaged.n))
@@ -103,7 +106,7 @@ def _main_effect(model: Any, rows: InputTable, averaged: InputTable, j: int, val
     return MainEffect(rows.names[j], j, values, mean, share, rows.categorical[j])
 
 
-def _at_rows(rows: InputTable, j: int, values: Any, mean: FloatArray) -> FloatArray:
+def _at_rows(rows: InputTable, j: int, values: AnyArray, mean: FloatArray) -> FloatArray:
     """m_j(x_ij) at the rows, (n,): interpolated, or looked up; rows of rare, untried categories are left out."""
     column = rows.column(j)
     if not rows.categorical[j]:
@@ -112,7 +115,7 @@ def _at_rows(rows: InputTable, j: int, values: Any, mean: FloatArray) -> FloatAr
     return np.array([effect[str(value)] for value in column if str(value) in effect])
 
 
-def _mean(model: Any, table: InputTable) -> FloatArray:
+def _mean(model: Predicts, table: InputTable) -> FloatArray:
     return np.asarray(model.predict_distribution(table.X).mean(), dtype=np.float64)
 
 
@@ -122,7 +125,7 @@ LEVELS = (0.5, 0.9)
 
 @dataclass(frozen=True)
 class Slice:
-    """The predictive law along one input; g values were tried.
+    """The predictive distribution along one input; g values were tried.
 
     Attributes:
         name: The input.
@@ -135,19 +138,24 @@ class Slice:
 
     name: str
     column: int
-    values: Any
+    values: AnyArray
     median: FloatArray
     bands: tuple[tuple[float, FloatArray, FloatArray], ...]
     categorical: bool
 
 
 def slice_inputs(
-    model: Any, X: Any, columns: Sequence[int], *, levels: Sequence[float] = LEVELS, n_grid: int = N_SLICE_POINTS
+    model: Predicts,
+    X: ArrayLike,
+    columns: Sequence[int],
+    *,
+    levels: Sequence[float] = LEVELS,
+    n_grid: int = N_SLICE_POINTS,
 ) -> tuple[Slice, ...]:
-    """The predictive law along each of the given columns, numbers elsewhere at their median, categories at their mode.
+    """The predictive distribution along each of some columns, other numbers at their median, categories at their mode.
 
     Args:
-        model: Any fitted model with `predict_distribution`.
+        model: Predicts fitted model with `predict_distribution`.
         X: Rows that say where inputs usually are, a frame or an array, shape (n, d).
         columns: Numbers of the columns to slice along.
         levels: Nominal coverages of the bands.

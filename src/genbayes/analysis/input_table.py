@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from genbayes.arrays import FloatArray, IntArray
+from genbayes.arrays import AnyArray, FloatArray, IntArray
+from genbayes.data.columns import as_table, is_frame
 from genbayes.errors import InvalidInput
 from genbayes.plotting.style import spans_decades
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -27,12 +32,12 @@ class InputTable:
         categorical: For each column, whether its values are categories.
     """
 
-    X: Any
+    X: pd.DataFrame | AnyArray
     names: tuple[str, ...]
     categorical: tuple[bool, ...]
 
     @classmethod
-    def of(cls, X: Any, model: Any = None) -> InputTable:
+    def of(cls, X: ArrayLike, model: object = None) -> InputTable:
         """The table of X; a model adds column names and says which numbers are categories.
 
         Args:
@@ -44,8 +49,8 @@ class InputTable:
             >>> table.names, table.categorical
             (('x1', 'x2'), (False, False))
         """
-        X = X.to_pandas() if hasattr(X, "to_pandas") else X
-        X = X if hasattr(X, "iloc") else np.asarray(X)
+        X = as_table(X)
+        X = X if is_frame(X) else np.asarray(X)
         if X.ndim != 2 or 0 in X.shape:
             raise InvalidInput(f"X must have shape (n, d) with at least one row and one column, got {X.shape}")
         names = _names(X, model)
@@ -64,20 +69,20 @@ class InputTable:
         """Number of columns."""
         return int(self.X.shape[1])
 
-    def column(self, j: int) -> Any:
+    def column(self, j: int) -> AnyArray:
         """Values of column j, shape (n,): float64, or objects where they are categories."""
         kind = object if self.categorical[j] else np.float64
-        return self.X.iloc[:, j].to_numpy(dtype=kind) if hasattr(self.X, "iloc") else self.X[:, j].astype(kind)
+        return np.asarray(self.X.iloc[:, j] if is_frame(self.X) else self.X[:, j], dtype=kind)
 
     def take(self, rows: IntArray) -> InputTable:
         """The table of some rows."""
-        X = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
+        X = self.X.iloc[rows] if is_frame(self.X) else self.X[rows]
         return InputTable(X, self.names, self.categorical)
 
-    def replace(self, j: int, values: Any) -> InputTable:
+    def replace(self, j: int, values: AnyArray) -> InputTable:
         """The same rows with column j set to `values`, shape (n,), in the column's own type."""
         X = self.X.copy()
-        if hasattr(X, "iloc"):
+        if is_frame(X):
             import pandas as pd
 
             X.isetitem(j, pd.Series(values, dtype=X.dtypes.iloc[j]).array)
@@ -85,7 +90,7 @@ class InputTable:
             X[:, j] = values
         return InputTable(X, self.names, self.categorical)
 
-    def grid(self, j: int, n_grid: int) -> Any:
+    def grid(self, j: int, n_grid: int) -> AnyArray:
         """At most `n_grid` values of column j to try: the commonest categories, or numbers across the range."""
         values = self.column(j)
         if not self.categorical[j]:
@@ -98,10 +103,10 @@ class InputTable:
         """One row: the median of each number (an observed value), the commonest of each category."""
         row = self.take(np.array([0]))
         for j in range(self.d):
-            row = row.replace(j, [self._typical(j)])
+            row = row.replace(j, np.array([self._typical(j)]))
         return row
 
-    def _typical(self, j: int) -> Any:
+    def _typical(self, j: int) -> object:
         if not self.categorical[j]:
             return float(np.quantile(self.column(j), 0.5, method="inverted_cdf"))
         labels, counts = _count_labels(self.column(j))
@@ -138,8 +143,8 @@ def spread_values(values: FloatArray, n_grid: int) -> FloatArray:
     return points
 
 
-def _names(X: Any, model: Any) -> tuple[str, ...]:
-    if hasattr(X, "columns"):
+def _names(X: pd.DataFrame | AnyArray, model: object) -> tuple[str, ...]:
+    if is_frame(X):
         return tuple(str(name) for name in X.columns)
     known = getattr(model, "feature_names_in_", None)
     if known is not None and len(known) == X.shape[1]:
@@ -147,22 +152,22 @@ def _names(X: Any, model: Any) -> tuple[str, ...]:
     return tuple(f"x{j + 1}" for j in range(X.shape[1]))
 
 
-def _index(which: Any, names: tuple[str, ...]) -> int:
+def _index(which: object, names: tuple[str, ...]) -> int:
     """The number of a column given by name or by number, negative ones from the end."""
     if isinstance(which, Integral):
         return int(which) % len(names)
     return names.index(str(which)) if str(which) in names else -1
 
 
-def _holds_numbers(X: Any, j: int) -> bool:
-    kind = X.dtypes.iloc[j] if hasattr(X, "iloc") else X.dtype
+def _holds_numbers(X: pd.DataFrame | AnyArray, j: int) -> bool:
+    kind = X.dtypes.iloc[j] if is_frame(X) else X.dtype
     if getattr(kind, "kind", "O") != "O":
         return kind.kind in "iuf"  # not yes/no, text or dates
-    values = X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
+    values = X.iloc[:, j] if is_frame(X) else X[:, j]
     return all(isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) for value in values)
 
 
-def _count_labels(values: Any) -> tuple[Any, IntArray]:
+def _count_labels(values: AnyArray) -> tuple[AnyArray, IntArray]:
     """Distinct categories, sorted as text, and how often each occurs."""
     by_text = {str(value): value for value in values}
     text, counts = np.unique([str(value) for value in values], return_counts=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
@@ -31,7 +32,7 @@ class CategoryCoder:
     levels: tuple[str, ...] | tuple[float, ...]
 
     @classmethod
-    def learn(cls, column: int, name: str, values: Any) -> "CategoryCoder":
+    def learn(cls, column: int, name: str, values: ArrayLike) -> "CategoryCoder":
         """The coder of a column's values, shape (n,).
 
         Example:
@@ -41,7 +42,7 @@ class CategoryCoder:
         seen = _as_labels(values, name)
         return cls(column, name, tuple(sorted(set(seen))))
 
-    def encode(self, values: Any) -> FloatArray:
+    def encode(self, values: ArrayLike) -> FloatArray:
         """Codes of a column's values, (n,) -> (n,).
 
         Example:
@@ -63,7 +64,7 @@ class CategoryCoder:
         return codes
 
 
-def _as_labels(values: Any, name: str, text: bool | None = None) -> list[Any]:
+def _as_labels(values: ArrayLike, name: str, text: bool | None = None) -> list[Any]:
     """Categories as a list of text or of numbers; a missing one is refused."""
     raw = np.asarray(values, dtype=object)
     missing = np.array([_is_missing(value) for value in raw])
@@ -79,6 +80,6 @@ def _as_labels(values: Any, name: str, text: bool | None = None) -> list[Any]:
         raise InvalidInput(f"X[{name!r}] must hold numbers as in fit, got {raw[0]!r}") from error
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     """None, NaN, NaT or pandas' NA, of which the last answers no comparison."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)

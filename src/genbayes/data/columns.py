@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from genbayes.arrays import BoolArray, FloatArray, IntArray
+from genbayes.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from genbayes.data.categories import CategoryCoder
 from genbayes.errors import GenBayesError, InvalidInput
 from genbayes.seeding import RandomState, as_generator
@@ -21,20 +22,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def take_inputs(model: Any, table: pd.DataFrame) -> Any:
+class FittedToColumns(Protocol):
+    """A fitted estimator of scikit-learn's kind; `feature_names_in_` and `categorical` are read where it has them."""
+
+    n_features_in_: int
+
+
+def take_inputs(model: FittedToColumns, table: pd.DataFrame) -> pd.DataFrame | AnyArray:
     """The inputs X in a table, in the form the model was fitted to, shape (n, d)."""
     names = _names(model, list(table.columns))
     return _as_fitted(model, select_inputs(table, names, _categorical(model, names)))
 
 
-def take_inputs_and_target(model: Any, table: pd.DataFrame, target: str) -> tuple[Any, FloatArray]:
+def take_inputs_and_target(
+    model: FittedToColumns, table: pd.DataFrame, target: str
+) -> tuple[pd.DataFrame | AnyArray, FloatArray]:
     """The inputs X as above and the responses y, shape (n,)."""
     names = _names(model, [column for column in table.columns if column != target])
     X, y = split_target(table, target, names, _categorical(model, names))
     return _as_fitted(model, X), y
 
 
-def _names(model: Any, columns: list[str]) -> list[str]:
+def _names(model: FittedToColumns, columns: list[str]) -> list[str]:
     if hasattr(model, "feature_names_in_"):
         return [str(name) for name in model.feature_names_in_]
     if len(columns) != model.n_features_in_:
@@ -45,12 +54,12 @@ def _names(model: Any, columns: list[str]) -> list[str]:
     return columns
 
 
-def _categorical(model: Any, names: list[str]) -> list[str]:
+def _categorical(model: FittedToColumns, names: list[str]) -> list[str]:
     """Names of the categories, whether they were given by name or by number."""
     return [which if isinstance(which, str) else names[which] for which in getattr(model, "categorical", None) or ()]
 
 
-def _as_fitted(model: Any, X: pd.DataFrame) -> Any:
+def _as_fitted(model: FittedToColumns, X: pd.DataFrame) -> pd.DataFrame | AnyArray:
     return X if hasattr(model, "feature_names_in_") else X.to_numpy()
 
 
@@ -189,14 +198,20 @@ def _places(column: pd.Series, marked: BoolArray) -> str:
 MIN_ROWS = 10  # with fewer runs there is nothing to learn a distribution from
 
 
-def as_table(X: Any) -> Any:
+def is_frame(X: object) -> TypeGuard[pd.DataFrame]:
+    """Whether X is a pandas frame, or has its ways."""
+    return hasattr(X, "iloc")
+
+
+def as_table(X: ArrayLike) -> ArrayLike:
     """X with a polars frame turned into a pandas one, whose column names scikit-learn remembers and checks."""
-    if type(X).__module__.split(".")[0] == "polars":
-        return X.to_pandas()
+    if type(X).__module__.split(".")[0] == "polars" and hasattr(X, "to_pandas"):
+        table: pd.DataFrame = X.to_pandas()
+        return table
     return X
 
 
-def learn_categories(X: Any, categorical: Sequence[str | int] | None) -> tuple[CategoryCoder, ...]:
+def learn_categories(X: ArrayLike, categorical: Sequence[str | int] | None) -> tuple[CategoryCoder, ...]:
     """Coders of the columns that the user called categorical; text in any other column is refused.
 
     Args:
@@ -222,19 +237,21 @@ def learn_categories(X: Any, categorical: Sequence[str | int] | None) -> tuple[C
     return coders
 
 
-def check_fit_data(estimator: Any, X: Any, y: Any, coders: tuple[CategoryCoder, ...]) -> tuple[FloatArray, FloatArray]:
+def check_fit_data(
+    estimator: object, X: ArrayLike, y: ArrayLike, coders: tuple[CategoryCoder, ...]
+) -> tuple[FloatArray, FloatArray]:
     """Training inputs (n, d) and responses (n,), checked, with categories coded."""
     from sklearn.utils.validation import validate_data  # the command line reads tables without scikit-learn
 
     try:
-        X, y = validate_data(
+        matrix, responses = validate_data(
             estimator, _encode(X, coders), y, y_numeric=True, dtype=np.float64, ensure_all_finite=False,
             ensure_min_samples=MIN_ROWS,
         )  # fmt: skip
     except ValueError as error:
         raise InvalidInput(_with_rows(str(error), "y", y)) from error
-    _require_finite(X, estimator)
-    return X, np.asarray(y, dtype=np.float64)
+    _require_finite(matrix, estimator)
+    return matrix, np.asarray(responses, dtype=np.float64)
 
 
 def require_variation(y: FloatArray, n: int) -> None:
@@ -245,7 +262,7 @@ def require_variation(y: FloatArray, n: int) -> None:
         )
 
 
-def check_predict_data(estimator: Any, X: Any, coders: tuple[CategoryCoder, ...]) -> FloatArray:
+def check_predict_data(estimator: object, X: ArrayLike, coders: tuple[CategoryCoder, ...]) -> FloatArray:
     """New inputs (n, d), checked against the columns of `fit`, with categories coded."""
     from sklearn.utils.validation import validate_data
 
@@ -253,16 +270,16 @@ def check_predict_data(estimator: Any, X: Any, coders: tuple[CategoryCoder, ...]
     try:
         if coders:  # names and number of columns, before any is looked up
             validate_data(estimator, X, reset=False, skip_check_array=True)
-        X = validate_data(estimator, _encode(X, coders), reset=False, dtype=np.float64, ensure_all_finite=False)
+        matrix = validate_data(estimator, _encode(X, coders), reset=False, dtype=np.float64, ensure_all_finite=False)
     except GenBayesError:
         raise
     except ValueError as error:
         raise InvalidInput(str(error)) from error
-    _require_finite(X, estimator)
-    return np.asarray(X)
+    _require_finite(matrix, estimator)
+    return np.asarray(matrix)
 
 
-def _require_finite(X: FloatArray, estimator: Any) -> None:
+def _require_finite(X: FloatArray, estimator: object) -> None:
     bad = ~np.isfinite(X)
     if bad.any():
         names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(X.shape[1])])
@@ -273,7 +290,7 @@ def _require_finite(X: FloatArray, estimator: Any) -> None:
         )
 
 
-def _with_rows(sentence: str, name: str, values: Any) -> str:
+def _with_rows(sentence: str, name: str, values: ArrayLike) -> str:
     """scikit-learn's sentence about NaN or infinity, with the rows it means."""
     if "could not convert string to float" in sentence:
         return f"{name} must be numbers, got text: {sentence}"
@@ -283,14 +300,14 @@ def _with_rows(sentence: str, name: str, values: Any) -> str:
     return f"{sentence.splitlines()[0]} It is in {describe_rows(bad)}; drop or repair them."
 
 
-def _columns(X: Any) -> list[str]:
-    if hasattr(X, "columns"):
+def _columns(X: object) -> list[str]:
+    if is_frame(X):
         return [str(name) for name in X.columns]
     array = _as_array(X)
     return [f"column {j}" for j in range(array.shape[1])] if array.ndim == 2 else []
 
 
-def _as_array(X: Any) -> Any:
+def _as_array(X: object) -> AnyArray:
     """X as an array where it can be one; the rest is left to scikit-learn to refuse."""
     if isinstance(X, np.ndarray):
         return X
@@ -300,8 +317,8 @@ def _as_array(X: Any) -> Any:
         return np.empty(0)
 
 
-def _column(X: Any, j: int) -> Any:
-    if hasattr(X, "iloc"):
+def _column(X: object, j: int) -> AnyArray:
+    if is_frame(X):
         return X.iloc[:, j].to_numpy(dtype=object)
     return np.asarray(X, dtype=object)[:, j]
 
@@ -316,8 +333,8 @@ def _column_index(which: str | int, columns: list[str]) -> int:
     return int(which) % len(columns)
 
 
-def _holds_text(X: Any, j: int) -> bool:
-    if hasattr(X, "iloc"):
+def _holds_text(X: object, j: int) -> bool:
+    if is_frame(X):
         kind = X.dtypes.iloc[j]
         return getattr(kind, "kind", "O") not in "biufc" and any(isinstance(v, str) for v in _column(X, j))
     array = _as_array(X)
@@ -326,12 +343,12 @@ def _holds_text(X: Any, j: int) -> bool:
     return bool(array.dtype.kind == "O") and any(isinstance(v, str) for v in array[:, j])
 
 
-def _holds_dates(X: Any, j: int) -> bool:
-    kind = X.dtypes.iloc[j] if hasattr(X, "iloc") else _as_array(X).dtype
+def _holds_dates(X: object, j: int) -> bool:
+    kind = X.dtypes.iloc[j] if is_frame(X) else _as_array(X).dtype
     return getattr(kind, "kind", "O") in "mM"
 
 
-def _all_numbers(values: Any) -> bool:
+def _all_numbers(values: ArrayLike) -> bool:
     try:
         np.asarray(values, dtype=np.float64)
     except ValueError:
@@ -339,11 +356,11 @@ def _all_numbers(values: Any) -> bool:
     return True
 
 
-def _encode(X: Any, coders: tuple[CategoryCoder, ...]) -> Any:
+def _encode(X: object, coders: tuple[CategoryCoder, ...]) -> object:
     """X with categorical columns replaced by their codes; the rest is left to scikit-learn's checks."""
     if not coders:
         return X
-    if hasattr(X, "iloc"):
+    if is_frame(X):
         coded = {X.columns[c.column]: c.encode(_column(X, c.column)) for c in coders}
         return X.assign(**coded) if all(isinstance(name, str) for name in coded) else _assign(X, coders)
     matrix = np.array(X, dtype=object)
@@ -352,7 +369,7 @@ def _encode(X: Any, coders: tuple[CategoryCoder, ...]) -> Any:
     return matrix
 
 
-def _assign(X: Any, coders: tuple[CategoryCoder, ...]) -> Any:
+def _assign(X: pd.DataFrame, coders: tuple[CategoryCoder, ...]) -> pd.DataFrame:
     """As `assign`, for tables whose columns are not named by text."""
     copy = X.copy()
     for coder in coders:

@@ -57,12 +57,25 @@ class AutoModel(DesignModel):
         return self
 
     def update(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Update the GP; the ensemble gets its next instalment if it is in the race."""
-        self.gp_.update(X, y, rng)
-        return self._choose(X, y, rng)
+        """Update the GP; train the ensemble a little where the GP leaves something to learn; who is ahead answers."""
+        self.chosen_ = self.gp_.update(X, y, rng)
+        ours = self.gp_.score_unseen()
+        self.scores_ = {"gp": float(np.nanmean(ours))}
+        is_wanting = self.scores_["gp"] > GOOD_ENOUGH * float(np.std(y))
+        has_grown = len(y) >= max(FEWEST_RUNS, GROWTH * self._n_resting)
+        if is_wanting and has_grown and self._is_ready():
+            self._train_more(X, y, rng)
+            assert self.ensemble_ is not None
+            theirs = self.ensemble_.score_unseen()
+            self.scores_["ensemble"] = float(np.nanmean(theirs))
+            if is_clearly_better(theirs, ours):
+                self.chosen_ = self.ensemble_
+            elif self._n_instalments >= N_INSTALMENTS:
+                self.ensemble_, self._n_resting = None, len(y)
+        return self
 
     def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
-        """Laws by the chosen model."""
+        """Distributions by the chosen model."""
         return self.chosen_.predict_distribution(X, of)
 
     def variance_reduction(self, X: FloatArray, reference: FloatArray) -> FloatArray:
@@ -80,26 +93,6 @@ class AutoModel(DesignModel):
     def score_unseen(self) -> FloatArray:
         """Scores of the chosen model."""
         return self.chosen_.score_unseen()
-
-    def _choose(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Train the ensemble a little if it is in the race, and say who is ahead."""
-        self.chosen_ = self.gp_
-        ours = self.gp_.score_unseen()
-        self.scores_ = {"gp": float(np.nanmean(ours))}
-        if self._is_to_race(y) and self._is_ready():
-            self._train_more(X, y, rng)
-            assert self.ensemble_ is not None
-            theirs = self.ensemble_.score_unseen()
-            self.scores_["ensemble"] = float(np.nanmean(theirs))
-            if is_clearly_better(theirs, ours):
-                self.chosen_ = self.ensemble_
-            elif self._n_instalments >= N_INSTALMENTS:
-                self.ensemble_, self._n_resting = None, len(y)
-        return self
-
-    def _is_to_race(self, y: FloatArray) -> bool:
-        wanting = self.scores_["gp"] > GOOD_ENOUGH * float(np.std(y))
-        return len(y) >= max(FEWEST_RUNS, GROWTH * self._n_resting) and wanting
 
     def _is_ready(self) -> bool:
         """Whether torch is loaded; the call that loads it, which takes a second or two, does nothing else."""

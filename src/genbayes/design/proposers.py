@@ -170,9 +170,12 @@ class ModelProposer(Proposer):
     def learn(self, space: Box, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> DesignModel:
         """Tell the model of all runs so far, (n, d) in the unit cube and (n,); it goes on from those it knows."""
         Z = encode(space, X)
-        if self._known is None or not _begins_with(Z, y, *self._known):
+        Z_known, y_known = (Z, np.empty(0)) if self._known is None else self._known
+        n = len(y_known)
+        begins_with_known = n <= len(y) and np.array_equal(Z[:n], Z_known[:n]) and np.array_equal(y[:n], y_known)
+        if n == 0 or not begins_with_known:
             self.model_ = self._make().fit(Z, y, rng)
-        elif len(y) > len(self._known[1]):
+        elif len(y) > n:
             self.model_.update(Z, y, rng)
         self._known = (Z, y)
         return self.model_
@@ -199,29 +202,19 @@ class ModelProposer(Proposer):
         """How the best point of a score is found: over the cube, or among the candidates that are left."""
         if self.candidates is None:
             return lambda score: maximise(score, space, rng, n_candidates=self.n_candidates)[0]
-        left = _left(self.candidates, taken)
+        known = {row.tobytes() for row in np.ascontiguousarray(taken)}
+        left = np.array([row for row in np.ascontiguousarray(self.candidates) if row.tobytes() not in known])
 
         def best(score: Callable[[FloatArray], FloatArray]) -> FloatArray:
-            if not len(left[0]):
+            nonlocal left
+            if not len(left):
                 raise InvalidInput("candidates must not all be taken, got none left; give more of them")
-            i = int(np.argmax(score(left[0])))
-            u: FloatArray = left[0][i]
-            left[0] = np.delete(left[0], i, axis=0)
+            i = int(np.argmax(score(left)))
+            u: FloatArray = left[i]
+            left = np.delete(left, i, axis=0)
             return u
 
         return best
-
-
-def _left(candidates: FloatArray, taken: FloatArray) -> list[FloatArray]:
-    """Candidates that are not among the points taken, in a list whose entry is replaced as they go."""
-    known = {row.tobytes() for row in np.ascontiguousarray(taken)}
-    rows = np.ascontiguousarray(candidates)
-    return [rows[[row.tobytes() not in known for row in rows]]]
-
-
-def _begins_with(Z: FloatArray, y: FloatArray, Z_known: FloatArray, y_known: FloatArray) -> bool:
-    n = len(y_known)
-    return n <= len(y) and np.array_equal(Z[:n], Z_known) and np.array_equal(y[:n], y_known)
 
 
 def _spread(search: Search, taken: FloatArray, n: int) -> FloatArray:

@@ -36,7 +36,7 @@ bench-speed: $(READY)  ## the speed and accuracy targets, about an hour; BASE=co
 ifneq ($(BASE)$(BASE_DIR),)
 	$(BIN)/python tools/against.py $(if $(BASE_DIR),--base-dir $(BASE_DIR),--base $(BASE)) --repetitions $(REPETITIONS)
 else
-	$(BIN)/python -m genbayes_bench.studies.speed --plot bench-speed.png
+	$(BIN)/python -m genbayes_bench.studies speed --plot bench-speed.png
 endif
 
 clean:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from genbayes.cli.main import answer
 from genbayes_bench.runner import Summary, run_benchmark
 
 TINY = str(Path(__file__).with_name("tiny.py"))
@@ -52,3 +55,36 @@ def start(tmp_path: Path) -> Callable[..., subprocess.Popen[bytes]]:
             )
 
     return go
+
+
+@dataclass
+class Answer:
+    """What a command line came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+    @property
+    def lines(self) -> str:
+        """Standard output without the line breaks of a narrow terminal."""
+        return " ".join(self.out.split())
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run a command line in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*words: str) -> Answer:
+        code = answer(words)
+        out, err = capfd.readouterr()
+        return Answer(code, out, err)
+
+    return run

@@ -8,17 +8,15 @@ import pytest
 
 from genbayes.errors import InvalidInput
 from genbayes_bench.designs import DESIGNS, is_sequential
-from genbayes_bench.labels import in_order, method_title
-from genbayes_bench.learning import curves_of, runs_for_the_same
-from genbayes_bench.lines import count_verdicts
 from genbayes_bench.methods import METHODS
-from genbayes_bench.overall import average_ranks, comparable_contests
-from genbayes_bench.picture import Picture
 from genbayes_bench.record import Record
-from genbayes_bench.registry import load_registry
 from genbayes_bench.report import Report, build_report, save_figures
-from genbayes_bench.summary import Contest, Results
-from genbayes_bench.table import Table
+from genbayes_bench.report.figures import Picture
+from genbayes_bench.report.labels import in_order, method_title
+from genbayes_bench.report.learning import curves_of, runs_for_the_same
+from genbayes_bench.report.tables import Table
+from genbayes_bench.report.verdicts import count_verdicts
+from genbayes_bench.statistics import Contest, Results, average_ranks, comparable_contests
 
 SIZES = {"rocket": (50, 150, 300, 600), "satmini": (20, 40, 60, 120)}
 METRIC = {"rocket": "rmse", "satmini": "rmspe"}
@@ -266,7 +264,7 @@ def test_problems_without_a_figure_in_the_paper_share_one() -> None:
 def test_figures_that_have_no_records_say_how_to_make_them() -> None:
     picture = picture_of(build_report(given_runs()), "figure6-grace")
     assert picture.figure is None
-    assert "python -m genbayes_bench.studies.design run grace, then pack" in picture.missing
+    assert "genbayes bench run grace --methods al,al-random makes its records" in picture.missing
 
 
 def test_more_designs_than_looks_leave_the_last_to_the_table() -> None:
@@ -325,10 +323,3 @@ def test_no_design_has_the_name_of_a_method() -> None:
     assert not set(DESIGNS) & set(METHODS)
     assert in_order(["al-random", "al", "gp"]) == ["gp", "al", "al-random"]
     assert method_title("al-gbc") == "GBC-AL as in the paper"
-
-
-def test_the_runner_says_who_runs_a_design() -> None:
-    with pytest.raises(
-        InvalidInput, match="got 'al', which chooses them; python -m genbayes_bench.studies.design run and pack"
-    ):
-        load_registry().method("al")

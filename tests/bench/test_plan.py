@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from genbayes.errors import InvalidInput
-from genbayes_bench.job import Job, in_order
-from genbayes_bench.plan import choose_problems, make_plan
+from genbayes_bench.plan import make_plan
 from genbayes_bench.registry import load_registry
 
 TINY = str(Path(__file__).with_name("tiny.py"))
@@ -26,9 +25,9 @@ def test_every_first_replicate_comes_before_any_second() -> None:
 
 
 def test_small_problems_and_quick_methods_come_first() -> None:
-    jobs = [Job("a", "paper", m, n, 0) for n in (90_000, 100) for m in ("gbc-paper", "gp")]
-    assert [(j.method, j.n_train) for j in in_order(jobs, slow=["gbc-paper"])] == [
-        ("gp", 100), ("gp", 90_000), ("gbc-paper", 100), ("gbc-paper", 90_000),
+    jobs = make_plan(REGISTRY, ["phantom", "bgp2"], "paper", ["gbc-paper", "gp"], range(1)).jobs
+    assert [(j.method, j.n_train) for j in jobs] == [
+        ("gp", 1_600), ("gp", 9_181), ("gbc-paper", 1_600), ("gbc-paper", 9_181),
     ]  # fmt: skip
 
 
@@ -72,12 +71,31 @@ def test_slow_methods_run_few_replicates_unless_told() -> None:
 
 
 def test_groups_name_problems() -> None:
-    emulation, design = choose_problems(REGISTRY, ["emulation"]), choose_problems(REGISTRY, ["design"])
-    assert choose_problems(REGISTRY, []) == emulation
+    emulation, design = REGISTRY.choose(["emulation"]), REGISTRY.choose(["design"])
+    assert REGISTRY.choose([]) == emulation
     assert "bgp2" in emulation
     assert "rocket" in design
     assert not set(emulation) & set(design)
-    assert set(choose_problems(REGISTRY, ["all"])) == set(emulation) | set(design) == set(REGISTRY.problems)
+    assert set(REGISTRY.choose(["all"])) == set(emulation) | set(design) == set(REGISTRY.problems)
+
+
+def test_a_study_names_problems_with_their_methods() -> None:
+    jobs = make_plan(REGISTRY, ["losses"], "part", replicates=range(1)).jobs
+    assert {job.problem for job in jobs} == {"phantom", "star", "bgp2"}
+    assert {job.method for job in jobs} == {
+        "loss-0.3-0.3-0.4", "loss-0.1-0.2-0.7", "loss-0.05-0.25-0.7", "loss-0-0.3-0.7",
+    }  # fmt: skip
+    assert {job.n_train for job in jobs} == {1_000}
+    assert {job.method for job in make_plan(REGISTRY, ["losses"], "part", ["gp"]).jobs} == {"gp"}
+
+
+def test_designs_go_on_to_their_own_number_of_runs_and_run_in_full_only() -> None:
+    jobs = make_plan(REGISTRY, ["rocket"], "paper", ["al", "al-random", "al-deep-gp"], range(1)).jobs
+    assert {job.method: job.n_train for job in jobs} == {"al": 300, "al-random": 900, "al-deep-gp": 150}
+    quick = make_plan(REGISTRY, ["rocket"], "quick", ["al"])
+    assert [str(out) for out in quick.left_out] == ["al on rocket: designs are measured at their full size only"]
+    given = make_plan(REGISTRY, ["bgp2"], "paper", ["al"])
+    assert [str(out) for out in given.left_out] == ["al on bgp2: its runs cannot be chosen one by one"]
 
 
 def test_a_name_given_twice_counts_once() -> None:

@@ -13,15 +13,14 @@ import pytest
 
 from genbayes.distribution import Normal
 from genbayes.errors import InvalidInput, UnwritableFile
-from genbayes_bench.exhibits import exhibit_of, exhibits_of
-from genbayes_bench.lines import count_verdicts, summary_lines
+from genbayes_bench.figure_data import figure_data_of, keep_figure_data
 from genbayes_bench.problems import draw_bgp, split_motorcycle
 from genbayes_bench.record import Record, pack_records
-from genbayes_bench.remarks import REMARKS, find_disagreements, remarks_of
-from genbayes_bench.report import Report, build_report, read_report, save_figures, write_markdown
-from genbayes_bench.report_page import write_page
-from genbayes_bench.summary import Contest, Results
-from genbayes_bench.table import Bold, Table, to_markdown
+from genbayes_bench.report import Report, build_report, read_report, save_figures, write_markdown, write_page
+from genbayes_bench.report.notes import REASONS, find_disagreements, notes_of
+from genbayes_bench.report.tables import Bold, Table, to_markdown
+from genbayes_bench.report.verdicts import count_verdicts, summary_lines
+from genbayes_bench.statistics import Contest, Results
 
 N_REPLICATES = 4
 LEVEL = {"bgp2": 1.2, "bgp3": 1.25, "friedman": 0.6, "phantom": 0.01, "borehole": 1.0, "motorcycle": 12.0}
@@ -37,10 +36,10 @@ def record(problem: str, method: str, replicate: int, scores: dict[str, float], 
     return Record(**{**known, **fields, **costs, **notes, **given})
 
 
-def exhibit(problem: str) -> dict[str, Any]:
+def figure_data(problem: str) -> dict[str, Any]:
     bell = SimpleNamespace(predict_distribution=lambda X: Normal(loc=X.sum(axis=1), scale=np.ones(len(X))))
     split = draw_bgp(2, 0) if problem == "bgp2" else split_motorcycle(0)
-    return {"exhibit": exhibit_of(problem, bell, split)}
+    return keep_figure_data(problem, bell, split)
 
 
 def score(problem: str, method: str, replicate: int) -> dict[str, float]:
@@ -55,7 +54,7 @@ def records() -> list[Record]:
     for problem in LEVEL:
         for method in FACTOR:
             for r in range(N_REPLICATES):
-                detail = exhibit(problem) if r == 0 and problem in ("bgp2", "motorcycle") else {}
+                detail = figure_data(problem) if r == 0 and problem in ("bgp2", "motorcycle") else {}
                 found.append(
                     record(problem, method, r, score(problem, method, r), n_train=N_TRAIN[problem], detail=detail)
                 )
@@ -196,10 +195,10 @@ def test_scores_of_zero_make_a_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [{"bands": "none"}, {"median": [1.0]}, {"x": [None]}, {"bands": [[0.5, [], []]]}])
-def test_an_exhibit_that_cannot_be_drawn_is_left_out(damage: dict[str, Any]) -> None:
-    detail = {"exhibit": exhibit("motorcycle")["exhibit"] | damage}
+def test_figure_data_that_cannot_be_drawn_is_left_out(damage: dict[str, Any]) -> None:
+    detail = {"exhibit": figure_data("motorcycle")["exhibit"] | damage}
     runs = [record("motorcycle", m, 0, {"crps": 1.0}, detail=detail) for m in ("gp", "gbc")]
-    assert exhibits_of(runs, "motorcycle") == {}
+    assert figure_data_of(runs, "motorcycle") == {}
     assert next(p for p in build_report(runs).figures if p.name == "figure2-motorcycle").figure is None
 
 
@@ -215,7 +214,7 @@ def test_quick_runs_are_called_so_and_not_compared_with_the_paper() -> None:
     found = build_report(quick)
     assert any("quick runs" in note for note in found.notes)
     assert found.lines[0].paper_ours is None
-    assert found.remarks == []
+    assert found.differences == []
 
 
 def test_the_papers_value_is_shown_at_another_size_of_its_protocol() -> None:
@@ -261,14 +260,14 @@ def distant(problem: str, method: str, **scores: float) -> list[Record]:
 
 
 def test_a_row_that_disagrees_has_its_reason() -> None:
-    (sentence,) = remarks_of(Results(distant("friedman", "gp", rmse_f=0.136, crps_f=0.242)))
+    (sentence,) = notes_of(Results(distant("friedman", "gp", rmse_f=0.136, crps_f=0.242)))
     assert "our CRPS, noise-free y of 0.243 lies" in sentence
     assert "standard errors below the paper's 0.378" in sentence
-    assert sentence.endswith(REMARKS["friedman", "gp"])
+    assert sentence.endswith(REASONS["friedman", "gp"])
 
 
 def test_a_row_that_disagrees_for_no_known_reason_says_so() -> None:
-    (sentence,) = remarks_of(Results(distant("bgp3", "gbc-paper", crps=2.0)))
+    (sentence,) = notes_of(Results(distant("bgp3", "gbc-paper", crps=2.0)))
     assert sentence.endswith("We do not know why.")
 
 
@@ -293,10 +292,10 @@ def test_the_distance_counts_both_standard_errors() -> None:
     assert found.n_errors == pytest.approx((1.501 - 1.379) / np.hypot(own, 0.024))
 
 
-def test_every_remark_is_of_a_row_that_the_paper_has() -> None:
+def test_every_reason_is_of_a_row_that_the_paper_has() -> None:
     from genbayes_bench.paper_values import PAPER
 
-    assert set(REMARKS) <= {(value.problem, value.method) for value in PAPER}
+    assert set(REASONS) <= {(value.problem, value.method) for value in PAPER}
 
 
 # the page, the files
@@ -373,7 +372,7 @@ def test_a_contest_is_a_problem_at_one_size() -> None:
 PROBE = """
 import sys
 from genbayes_bench.report import read_report, save_figures, write_markdown
-from genbayes_bench.report_page import write_page
+from genbayes_bench.report import write_page
 folder = sys.argv[1]
 report = read_report(folder)
 write_page(report, folder + "/page.html")

@@ -15,10 +15,10 @@ from joblib import parallel_config, register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
 from genbayes.errors import InvalidInput, UnwritableFile
-from genbayes_bench import worker
-from genbayes_bench.claims import claim
+from genbayes_bench import runner as runner_module
+from genbayes_bench.locks import lock, lock_path
 from genbayes_bench.record import find_records, pack_records, read_records, record_path
-from genbayes_bench.runner import News
+from genbayes_bench.runner import Progress
 
 KEY = ("tiny", "paper", "bell", 30, 0)
 
@@ -127,10 +127,10 @@ def test_a_cluster_of_dask_does_the_work_unchanged(run) -> None:
         assert run(n_jobs=None).n_made == 0
 
 
-def test_news_say_how_far_the_run_is_and_how_long_it_may_take(run) -> None:
-    told: list[News] = []
-    run(tell=told.append)
-    assert [news.n_done for news in told] == [0, 1, 2, 3]
+def test_progress_says_how_far_the_run_is_and_how_long_it_may_take(run) -> None:
+    told: list[Progress] = []
+    run(on_progress=told.append)
+    assert [progress.n_done for progress in told] == [0, 1, 2, 3]
     assert told[0].seconds_left is None
     assert told[1].seconds_left is not None
     assert told[-1].seconds_left == 0
@@ -167,7 +167,7 @@ def test_a_process_that_dies_costs_one_record(run) -> None:
 def test_a_full_disk_is_one_sentence_and_loses_nothing(run, monkeypatch, tmp_path) -> None:
     run(replicates=range(1))
     usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(worker.shutil, "disk_usage", lambda path: usage(1, 1, 2**20))
+    monkeypatch.setattr(runner_module.shutil, "disk_usage", lambda path: usage(1, 1, 2**20))
     with pytest.raises(
         UnwritableFile, match="16 MB to spare, got 1 MB; free some; 1 of 3 records are safe, run the same"
     ):
@@ -180,7 +180,7 @@ def test_a_record_that_cannot_be_written_stops_the_run(run, monkeypatch) -> None
     def refuse(folder, record):
         raise UnwritableFile("path must be writable, got 'x'; No space left on device")
 
-    monkeypatch.setattr(worker, "write_record", refuse)
+    monkeypatch.setattr(runner_module, "write_record", refuse)
     with pytest.raises(UnwritableFile, match="No space left on device; 0 of 3 records are safe"):
         run()
 
@@ -227,14 +227,14 @@ def test_a_record_that_somebody_is_making_is_waited_for(run, tmp_path) -> None:
     held, told = threading.Event(), []
 
     def hold() -> None:
-        with claim(results, KEY):
+        with lock(lock_path(results, KEY)):
             held.set()
-            wait_for(lambda: any(news.waiting for news in told))
+            wait_for(lambda: any(progress.waiting for progress in told))
 
     holder = threading.Thread(target=hold)
     holder.start()
     held.wait()
-    summary = run(tell=told.append)
+    summary = run(on_progress=told.append)
     holder.join()
     assert summary.n_made == 1
     assert len(summary.records) == 3

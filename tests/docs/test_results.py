@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from genbayes_bench.record import read_records
 from genbayes_bench.report import read_report, write_markdown
-from genbayes_bench.studies.ablations.__main__ import ABLATIONS
-from genbayes_bench.studies.ablations.ablation import SIZES
-from genbayes_bench.studies.ablations.records import read_records
-from genbayes_bench.studies.ablations.tables import make_tables
+from genbayes_bench.studies import STUDIES
+from genbayes_bench.studies.tables import make_tables
 
 ROOT = Path(__file__).parents[2]
 RECORDS = ROOT / "benchmarks" / "results" / "paper"
@@ -52,7 +51,7 @@ def test_the_readme_counts_wins_as_the_page_does(page: str) -> None:
 
 
 def test_the_page_of_ablations_is_what_its_records_say() -> None:
-    told = make_tables(ABLATIONS, read_records(ROOT / "benchmarks" / "results" / "ablations.jsonl"), SIZES["part"])
+    told = make_tables(STUDIES["ablations"], read_records(ROOT / "benchmarks" / "results" / "ablations"), "part")
     assert told
     assert told in (ROOT / "docs" / "ablations.md").read_text(encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""`genbayes bench`: benchmark problems and methods listed, run and packed; `report` lives in bench_report.py."""
+"""`genbayes bench`: benchmark problems, methods and studies listed and run, records packed and reported."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genbayes.cli.console import interruptible, print_facts, print_json, print_next, print_table, print_warning
+from genbayes.cli.console import (
+    check_paths,
+    interruptible,
+    print_facts,
+    print_json,
+    print_next,
+    print_table,
+    print_warning,
+    standard_output,
+)
 from genbayes.cli.options import AsJson, parse_names, parse_replicates, shell_word
 from genbayes.errors import InvalidInput
-from genbayes_bench.cli_progress import show_run
-from genbayes_bench.cli_report import report
 
 if TYPE_CHECKING:
     from genbayes_bench.registry import Registry
+    from genbayes_bench.report import Report
     from genbayes_bench.runner import Summary
-
-__all__ = ["app", "listing", "pack", "run"]
 
 app = typer.Typer(
     help="Measure methods on benchmark problems; stop and go on at any time.",
@@ -25,7 +31,7 @@ app = typer.Typer(
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-PROTOCOLS = ("paper", "quick")
+PROTOCOLS = ("paper", "part", "quick")
 RESULTS = Path("benchmarks-results")
 SHOWN_FAILURES = 10
 
@@ -44,20 +50,21 @@ def options(context: typer.Context) -> None:
 
 @app.command("list")
 def listing(files: Files = None, as_json: AsJson = False) -> None:
-    """Show every problem and method.
+    """Show every problem, method and study.
 
     Example: genbayes bench list
     """
     from genbayes_bench.registry import load_registry
 
     registry = load_registry([str(file) for file in files or []])
-    problems, methods = _problems(registry), _methods(registry)
+    problems, methods, studies = _problems(registry), _methods(registry), _studies()
     if as_json:
-        print_json({"problems": problems, "methods": methods})
+        print_json({"problems": problems, "methods": methods, "studies": studies})
         return
     print_table("Problems", ["problem", "n", "d", "replicates", "what it is"], [_problem_row(p) for p in problems])
     print_table("Where they come from", ["problem", "data", "source"], [_source_row(p) for p in problems])
     print_table("Methods", ["method", "family", "what it is"], [[m["name"], m["family"], m["title"]] for m in methods])
+    print_table("Studies", ["study", "what it asks"], [[s["name"], "; ".join(s["titles"])] for s in studies])
 
 
 def _problems(registry: Registry) -> list[dict[str, Any]]:
@@ -82,6 +89,19 @@ def _problems(registry: Registry) -> list[dict[str, Any]]:
     return found
 
 
+def _methods(registry: Registry) -> list[dict[str, Any]]:
+    from genbayes_bench.studies import VARIANTS
+
+    shown = [method for name, method in registry.methods.items() if name not in VARIANTS]
+    return [{"name": m.name, "family": m.family, "title": m.title} for m in shown]
+
+
+def _studies() -> list[dict[str, Any]]:
+    from genbayes_bench.studies import STUDIES
+
+    return [{"name": name, "titles": [study.title for study in own]} for name, own in STUDIES.items()]
+
+
 def _problem_row(p: dict[str, Any]) -> tuple[str, ...]:
     sizes = p["n_train"]
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
@@ -90,12 +110,8 @@ def _problem_row(p: dict[str, Any]) -> tuple[str, ...]:
 
 def _source_row(p: dict[str, Any]) -> tuple[str, ...]:
     data = "stand-in" if p["standin"] else "real"
-    remarks = [p["source"], p["standin"], f"ABSENT: {p['absent']}" if p["absent"] else None]
-    return p["name"], data, "; ".join(remark for remark in remarks if remark)
-
-
-def _methods(registry: Registry) -> list[dict[str, Any]]:
-    return [{"name": m.name, "family": m.family, "title": m.title} for m in registry.methods.values()]
+    notes = [p["source"], p["standin"], f"ABSENT: {p['absent']}" if p["absent"] else None]
+    return p["name"], data, "; ".join(note for note in notes if note)
 
 
 @app.command("run")
@@ -103,8 +119,8 @@ def run(
     what: Annotated[
         list[str],
         typer.Argument(
-            metavar="paper|quick|NAME...",
-            help="A protocol, names of problems, or both: quick bgp2; design, all for groups of problems.",
+            metavar="paper|part|quick|NAME...",
+            help="A protocol, names of problems or studies, or both: quick bgp2; design, all for groups of problems.",
         ),
     ],
     methods: Annotated[str | None, typer.Option(metavar="A,B,...", help="Methods; the main ones unless given.")] = None,
@@ -127,12 +143,13 @@ def run(
     """
     from joblib import cpu_count
 
-    from genbayes_bench.runner import run_benchmark
+    from genbayes_bench import runner
+    from genbayes_bench.progress import show_run
 
     protocol = _protocol(what)
     kept = f"records that were finished are kept in {results}; the same command goes on from there"
-    with interruptible(kept), show_run(results, quiet) as tell:
-        summary = run_benchmark(
+    with interruptible(kept), show_run(results, quiet) as show:
+        summary = runner.run_benchmark(
             [word for word in what if word not in PROTOCOLS],
             protocol=protocol,
             methods=parse_names(methods),
@@ -142,14 +159,14 @@ def run(
             n_threads=threads,
             retry_failed=retry_failed,
             files=[str(file) for file in files or []],
-            tell=tell,
+            on_progress=show,
         )
     for sentence in summary.complaints:
         print_warning(sentence)
     if as_json:
-        print_json(_told(summary, results, protocol))
+        print_json(_as_json(summary, results, protocol))
     elif not quiet:
-        _show(summary, results)
+        _show_summary(summary, results)
 
 
 def _protocol(words: list[str]) -> str:
@@ -159,7 +176,7 @@ def _protocol(words: list[str]) -> str:
     return named[0] if named else "paper"
 
 
-def _told(summary: Summary, results: Path, protocol: str) -> dict[str, Any]:
+def _as_json(summary: Summary, results: Path, protocol: str) -> dict[str, Any]:
     return {
         "results": str(results),
         "protocol": protocol,
@@ -174,7 +191,7 @@ def _told(summary: Summary, results: Path, protocol: str) -> dict[str, Any]:
     }
 
 
-def _show(summary: Summary, results: Path) -> None:
+def _show_summary(summary: Summary, results: Path) -> None:
     known = len(summary.records) - summary.n_made
     facts = {"made now": f"{summary.n_made:,}", "made before": f"{known:,}", "failed": f"{len(summary.failed):,}"}
     print_facts(f"{len(summary.records):,} records in {results}", facts)
@@ -214,11 +231,63 @@ def pack(
     if as_json:
         print_json({"records": len(records), "files": [str(path) for path in written]})
         return
-    print_facts(f"{len(records):,} records in {len(written)} files of {target}", {p.name: _size(p) for p in written})
+    sizes = {path.name: f"{path.stat().st_size / 1024:.0f} kB" for path in written}
+    print_facts(f"{len(records):,} records in {len(written)} files of {target}", sizes)
 
 
-def _size(path: Path) -> str:
-    return f"{path.stat().st_size / 1024:.0f} kB"
+@app.command("report")
+def report(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="Folder of records that bench run or bench pack wrote.")
+    ] = RESULTS,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="PAGE", help="Write one self-contained HTML page.")
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as Markdown.")] = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write the figures as PNG and SVG into this folder.")
+    ] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="paper, part or quick; the paper's where there are records of it."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Turn records into tables and figures; trains nothing.
+
+    Example: genbayes bench report benchmarks-results -o page.html --markdown tables.md --figures figures
+    """
+    from genbayes_bench.report import read_report, save_figures, write_markdown, write_page
+
+    check_paths([], {"--output": output, "--markdown": markdown})
+    found = read_report(results, protocol)
+    if output is not None:
+        write_page(found, output)
+    if markdown is not None:
+        write_markdown(found, markdown)
+    pictures = [] if figures is None else save_figures(found, figures)
+    if as_json:
+        written = {"page": output and str(output), "markdown": markdown and str(markdown)}
+        print_json({**_report_json(found), **written, "figures": [str(path) for path in pictures]})
+        return
+    counts = found.overview[1]
+    print_table(f"{len(found.results.records):,} records of {results}", list(counts.head), counts.rows)
+    console = standard_output()
+    for sentence in (found.headline, *found.notes):
+        console.print(sentence, soft_wrap=True, markup=False, highlight=False)
+    again = f"genbayes bench report {shell_word(results)}"
+    print_next(f"Open {output} in a browser" if output is not None else f"{again} -o page.html --markdown tables.md")
 
 
-app.command("report")(report)
+def _report_json(found: Report) -> dict[str, Any]:
+    from genbayes_bench.report.labels import OURS
+    from genbayes_bench.report.verdicts import count_verdicts
+
+    return {
+        "protocol": found.results.protocol,
+        "records": len(found.results.records),
+        "failures": len(found.results.failures),
+        "verdicts": {method: count_verdicts(found.lines, method) for method in OURS},
+        "headline": found.headline,
+        "differences": list(found.differences),
+    }

@@ -10,18 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = [
-    "OTHER_UNITS",
-    "PAPER",
-    "PAPER_NAMES",
-    "REFERENCE",
-    "STANDS_FOR",
-    "SUMMARY",
-    "Published",
-    "SummaryRow",
-    "published",
-]
-
 
 @dataclass(frozen=True)
 class Published:

@@ -19,25 +19,6 @@ from typing import Any
 from genbayes.errors import GenBayesWarning, InvalidInput
 from genbayes.writing import jsonable, make_folder, write_atomically
 
-__all__ = [
-    "FORMAT",
-    "SOURCE",
-    "Key",
-    "OtherFormat",
-    "Record",
-    "UnreadRecord",
-    "find_records",
-    "is_finite_number",
-    "jsonable",
-    "merge_records",
-    "merge_results",
-    "open_results",
-    "pack_records",
-    "read_records",
-    "record_path",
-    "write_record",
-]
-
 FORMAT = 1
 SOURCE = "source"  # in `Record.versions`: a fingerprint of the package's own code
 LOOSE = "records"  # folder of the records that are not packed yet

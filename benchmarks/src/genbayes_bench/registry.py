@@ -1,26 +1,28 @@
-"""Registry: every problem, protocol and method by name, those of a user's own files among them.
+"""Registry: every problem, protocol, method and study by name, those of a user's own files among them.
 
 A worker process finds what it is told to run by name, so a job is a few words however large its problem.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from genbayes.errors import InvalidInput
 from genbayes.validation import suggest
-from genbayes_bench.designs import DESIGNS
-from genbayes_bench.methods import METHODS, Method
-from genbayes_bench.offers import offers
+from genbayes_bench.designs import DESIGNS, Design
+from genbayes_bench.methods import METHODS, Method, registered_methods
 from genbayes_bench.problems import PROBLEMS, PROTOCOLS
-from genbayes_bench.problems.problem import PAPER, QUICK, Case, Problem, Protocol
+from genbayes_bench.problems.problem import PAPER, PART, QUICK, Case, Problem, Protocol
+from genbayes_bench.studies import STUDIES, VARIANTS, Study
 
-__all__ = ["Registry", "check_known", "load_registry"]
+GROUPS = ("emulation", "design", "all")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -29,34 +31,32 @@ class Registry:
 
     Attributes:
         problems: By name.
-        protocols: By name of the problem and of the protocol; a quick one that nobody wrote is derived.
+        protocols: By name of the problem and of the protocol; a smaller one that nobody wrote is derived.
         methods: By name.
+        studies: By name of a study, its problems with their methods.
     """
 
     problems: dict[str, Problem]
     protocols: dict[tuple[str, str], Protocol]
-    methods: dict[str, Method]
+    methods: dict[str, Method | Design]
+    studies: Mapping[str, Mapping[str, Sequence[str]]]
 
     def problem(self, name: str) -> Problem:
         """The problem of that name."""
-        check_known(name, "problem", self.problems)
+        _check_known(name, "problem", self.problems)
         return self.problems[name]
 
-    def method(self, name: str) -> Method:
+    def method(self, name: str) -> Method | Design:
         """The method of that name."""
-        if name in DESIGNS and name not in self.methods:
-            raise InvalidInput(
-                f"method must be one that is given its runs, got {name!r}, which chooses them; "
-                "python -m genbayes_bench.studies.design run and pack, in the repository, make its records"
-            )
-        check_known(name, "method", self.methods)
+        _check_known(name, "method", self.methods)
         return self.methods[name]
 
     def protocol(self, problem: str, name: str) -> Protocol:
-        """The protocol of that name, "paper" or "quick", for a problem."""
+        """The protocol of that name, "paper", "part" or "quick", for a problem."""
         found = self.protocols.get((problem, name))
-        if found is None and name == QUICK:
-            return self.protocol(problem, PAPER).quick()
+        if found is None and name in (PART, QUICK):
+            full = self.protocol(problem, PAPER)
+            return full.part() if name == PART else full.quick()
         if found is None:
             raise InvalidInput(f"{problem} must have a Protocol, got none; write one beside its Problem")
         return found
@@ -64,6 +64,27 @@ class Registry:
     def case(self, problem: str, protocol: str, n_train: int) -> Case:
         """What a method is told of a job."""
         return Case(self.problem(problem), self.protocol(problem, protocol), n_train)
+
+    def choose(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Problems from names of problems, groups and studies; of a study with its methods, else with none.
+
+        The groups are "emulation" (also where nothing is named), "design" and "all".
+
+        Example:
+            >>> load_registry().choose(["bgp2", "star"])
+            {'bgp2': (), 'star': ()}
+        """
+        chosen: dict[str, tuple[str, ...]] = {}
+        for name in names or ["emulation"]:
+            if name in self.studies:
+                for problem, methods in self.studies[name].items():
+                    chosen[problem] = tuple(dict.fromkeys((*chosen.get(problem, ()), *methods)))
+            elif name in GROUPS:
+                chosen |= {p.name: () for p in self.problems.values() if name in (p.kind, "all")}
+            else:
+                _check_known(name, "problem", [*self.problems, *GROUPS, *self.studies, PAPER, PART, QUICK])
+                chosen[name] = ()
+        return chosen
 
 
 def load_registry(files: Sequence[str] = ()) -> Registry:
@@ -80,14 +101,42 @@ def load_registry(files: Sequence[str] = ()) -> Registry:
         ...
         genbayes.errors.InvalidInput: problem must be a known name, got 'bpg2'; did you mean 'bgp2'? ...
     """
-    modules = [_load(str(Path(file).resolve())) for file in files]
-    problems, methods = dict(PROBLEMS), dict(METHODS)
+    problems = dict(PROBLEMS)
     protocols = {(p.problem, p.name): p for p in PROTOCOLS}
+    studies = {name: _plan_of(own) for name, own in STUDIES.items()}
+    modules = [_load(str(Path(file).resolve())) for file in files]
+    methods: dict[str, Method | Design] = {**METHODS, **registered_methods(), **DESIGNS, **VARIANTS}
     for module in modules:
-        problems |= {problem.name: problem for problem in offers(module, Problem)}
-        methods |= {method.name: method for method in offers(module, Method)}
-        protocols |= {(p.problem, p.name): p for p in offers(module, Protocol)}
-    return Registry(problems, protocols, methods)
+        problems |= {problem.name: problem for problem in values_of(module, Problem)}
+        methods |= {method.name: method for method in values_of(module, Method)}
+        protocols |= {(p.problem, p.name): p for p in values_of(module, Protocol)}
+    return Registry(problems, protocols, methods, studies)
+
+
+def _plan_of(studies: Sequence[Study]) -> dict[str, tuple[str, ...]]:
+    """Problems of some studies, each with the methods of all that ask for it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for study in studies:
+        for problem in study.problems:
+            found[problem] = (*found.get(problem, ()), *study.names)
+    return found
+
+
+def values_of(module: ModuleType, kind: type[T]) -> Iterator[T]:
+    """Values of class `kind` among the names of a module, alone or in tuples and lists, each once.
+
+    Example:
+        >>> module = ModuleType("example")
+        >>> module.ONE, module.MORE = 1, (2, 3, "four")
+        >>> list(values_of(module, int))
+        [1, 2, 3]
+    """
+    found = {}
+    for value in vars(module).values():
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(part, kind):
+                found[id(part)] = part
+    yield from found.values()
 
 
 @cache
@@ -109,7 +158,7 @@ def _load(path: str) -> ModuleType:
     return module
 
 
-def check_known(name: str, what: str, known: Iterable[str]) -> None:
+def _check_known(name: str, what: str, known: Iterable[str]) -> None:
     """Refuse a name that is not among the known ones, with the nearest of them."""
     names = list(known)
     if name not in names:

@@ -7,33 +7,49 @@ the folder. A record is written whole as soon as it is made; what a killed run w
 from __future__ import annotations
 
 import os
+import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from genbayes.errors import UnwritableFile
-from genbayes_bench.claims import claim_path, claims_of, clear_abandoned
-from genbayes_bench.forecast import Forecast
-from genbayes_bench.job import Job
-from genbayes_bench.measurement import note_failure
-from genbayes_bench.plan import LeftOut, make_plan
+from genbayes.errors import InvalidInput, UnwritableFile
+from genbayes.models.registry import RegisteredModel, adopt_models, registered_here
+from genbayes_bench.locks import Locked, is_locked, lock, lock_path, remove_stale
+from genbayes_bench.measure import measure, record_failure
+from genbayes_bench.plan import Forecast, Job, LeftOut, make_plan
 from genbayes_bench.problems.problem import PAPER
-from genbayes_bench.record import Key, Record, open_results, write_record
+from genbayes_bench.record import Key, Record, open_results, record_path, write_record
 from genbayes_bench.registry import load_registry
-from genbayes_bench.worker import Orders, Outcome, perform
 
-__all__ = ["News", "Summary", "run_benchmark"]
-
-SECONDS_BETWEEN_LOOKS = 1.0  # at records that somebody else is making
+SPARE_MB = 16  # that must be free before a job starts, so that its record can be written when it ends
+SECONDS_BETWEEN_LOOKS = 1.0  # at whether the runner still lives, and at records that somebody else is making
 CRASHED = "the process ended without a word while it ran, twice; it may have run out of memory"
 
 
 @dataclass(frozen=True)
-class News:
-    """What a display is told after each job.
+class Outcome:
+    """How a job went.
+
+    Attributes:
+        job: The job.
+        what: "made" a record; "known" already; "locked" by somebody else; "unwritable", the record could not be kept.
+        record: The record, where there is one.
+        trouble: Why it could not be kept.
+    """
+
+    job: Job
+    what: Literal["made", "known", "locked", "unwritable"]
+    record: Record | None = None
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is, after each job.
 
     Attributes:
         outcome: How the job went; None before the first.
@@ -48,9 +64,6 @@ class News:
     n_jobs: int
     seconds_left: float | None
     waiting: int = 0
-
-
-Tell = Callable[[News], None]
 
 
 @dataclass
@@ -86,54 +99,76 @@ def run_benchmark(
     n_threads: int | None = None,
     retry_failed: bool = False,
     files: Sequence[str] = (),
-    tell: Tell | None = None,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Summary:
     """Make every record that is asked for and missing.
 
     Args:
-        names: Problems, or "emulation", "design" or "all"; none for all emulation problems.
-        protocol: "paper" or "quick".
-        methods: Names of methods; None for those of the protocol that apply.
+        names: Problems, studies, or "emulation", "design" or "all"; none for all emulation problems.
+        protocol: "paper", "part" or "quick".
+        methods: Names of methods; None for those of the study or the protocol that apply.
         replicates: Numbers of replicates; None for as many as the protocol and the method say.
         results: Folder of the records, made if it is absent; runners may share it.
         n_jobs: Jobs at once; None for what joblib's `parallel_config` says, else 1.
         n_threads: Threads of a job; None for an equal share of the cores.
         retry_failed: Whether records with an error are made again.
         files: Python files with problems, protocols and methods of your own.
-        tell: Called after each job.
+        on_progress: Called after each job.
 
     Returns:
         The records, and what was left out.
     """
+    from joblib import cpu_count, effective_n_jobs
+
     registry = load_registry(files)
     plan = make_plan(registry, names, protocol, methods, replicates, [str(Path(file).resolve()) for file in files])
-    folder = Path(results).resolve()
-    run = _Run(folder, list(plan.jobs), n_jobs, n_threads, retry_failed, tell or (lambda news: None))
-    summary = run.finish()
+    folder, n_at_once = Path(results).resolve(), effective_n_jobs(n_jobs)
+    retry_before = datetime.now(UTC).isoformat(timespec="seconds") if retry_failed else ""
+    threads = n_threads or max(1, cpu_count() // n_at_once)
+    orders = _Orders(folder, threads, retry_before, os.getpid(), registered_here())
+    summary = _Run(orders, plan.jobs, n_jobs, n_at_once, on_progress).finish()
     summary.left_out = plan.left_out
     return summary
+
+
+@dataclass(frozen=True)
+class _Orders:
+    """What holds for every job of a run.
+
+    Attributes:
+        folder: The results folder.
+        n_threads: Threads of a job.
+        retry_before: Failures recorded before this time, ISO 8601 in UTC, are tried again; empty for none.
+        runner: Process that gives the orders.
+        models: Models that this process registered, which the workers' processes do not know.
+    """
+
+    folder: Path
+    n_threads: int
+    retry_before: str
+    runner: int
+    models: tuple[RegisteredModel, ...]
 
 
 class _Run:
     """One run: what is known, what is left, and how to get it done."""
 
     def __init__(
-        self, folder: Path, jobs: list[Job], n_jobs: int | None, n_threads: int | None, retry: bool, tell: Tell
+        self,
+        orders: _Orders,
+        jobs: Sequence[Job],
+        n_jobs: int | None,
+        n_at_once: int,
+        on_progress: Callable[[Progress], None],
     ) -> None:
-        from joblib import cpu_count, effective_n_jobs
-
-        self.folder, self.jobs, self.tell = folder, jobs, tell
-        self.n_jobs = n_jobs
-        self.n_at_once = effective_n_jobs(n_jobs)
-        threads = n_threads or max(1, cpu_count() // self.n_at_once)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        self.orders = Orders(folder, threads, now if retry else "", os.getpid())
+        self.orders, self.jobs, self.n_jobs, self.n_at_once = orders, jobs, n_jobs, n_at_once
+        self.on_progress = on_progress
         wanted = {job.key for job in jobs}
-        records, self.complaints = open_results(folder)
-        clear_abandoned(folder)
+        records, self.complaints = open_results(orders.folder)
+        remove_stale(orders.folder)
         self.forecast = Forecast(records)
         self.known: dict[Key, Record] = {
-            r.key: r for r in records if r.key in wanted and not (retry and r.error is not None)
+            r.key: r for r in records if r.key in wanted and not (orders.retry_before and r.error is not None)
         }
         self.n_made = 0
         self.trouble = ""
@@ -153,33 +188,47 @@ class _Run:
     def _left(self) -> list[Job]:
         return [job for job in self.jobs if job.key not in self.known]
 
+    def _lock_path(self, job: Job) -> Path:
+        return lock_path(self.orders.folder, job.key)
+
     def _dispatch(self, jobs: list[Job]) -> None:
         """Run jobs at once; if a worker process dies, those that were running are tried one by one."""
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         try:
-            for outcome in _outcomes(jobs, self.orders, self.n_jobs, lambda: bool(self.trouble)):
-                self._note(outcome)
+            for outcome in self._outcomes(jobs, self.n_jobs):
+                self._take(outcome)
         except BrokenProcessPool:
-            _, abandoned = claims_of(self.folder, [job.key for job in self._left()])
+            paths = {job: self._lock_path(job) for job in self._left()}
+            abandoned = [job for job, path in paths.items() if path.exists() and not is_locked(path)]
             if not abandoned:
                 raise
-            for job in [job for job in self._left() if job.key in abandoned]:
-                self._try_alone(job)
+            for job in abandoned:
+                try:
+                    for outcome in self._outcomes([job], 2, backend="loky"):
+                        self._take(outcome)
+                except BrokenProcessPool:
+                    record = record_failure(job, load_registry(job.files), CRASHED)
+                    write_record(self.orders.folder, record)
+                    paths[job].unlink(missing_ok=True)
+                    self._take(Outcome(job, "made", record))
 
-    def _try_alone(self, job: Job) -> None:
-        from joblib.externals.loky.process_executor import BrokenProcessPool
+    def _outcomes(self, jobs: list[Job], n_jobs: int | None, backend: str | None = None) -> Iterator[Outcome]:
+        """Outcomes as they come, or, from a backend that cannot tell earlier, all at the end."""
+        from joblib import Parallel, delayed
+        from joblib.parallel import get_active_backend
 
-        try:
-            for outcome in _outcomes([job], self.orders, 2, lambda: False, backend="loky"):
-                self._note(outcome)
-        except BrokenProcessPool:
-            record = note_failure(job, load_registry(job.files), CRASHED)
-            write_record(self.folder, record)
-            claim_path(self.folder, job.key).unlink(missing_ok=True)
-            self._note(Outcome(job, "made", record))
+        def tasks() -> Iterator[Any]:
+            for job in jobs:
+                if self.trouble:
+                    return
+                yield delayed(_perform)(job, self.orders)
 
-    def _note(self, outcome: Outcome) -> None:
+        active, _ = get_active_backend()
+        way = "generator_unordered" if backend or active.supports_return_generator else "list"
+        yield from Parallel(n_jobs=n_jobs, backend=backend, batch_size=1, return_as=way)(tasks())
+
+    def _take(self, outcome: Outcome) -> None:
         if outcome.record is not None:
             self.known[outcome.job.key] = outcome.record
             self.forecast.learn(outcome.record)
@@ -189,30 +238,64 @@ class _Run:
 
     def _announce(self, outcome: Outcome | None, waiting: int = 0) -> None:
         seconds = self.forecast.seconds_left(self._left(), self.n_at_once)
-        self.tell(News(outcome, len(self.known), len(self.jobs), seconds, waiting))
+        self.on_progress(Progress(outcome, len(self.known), len(self.jobs), seconds, waiting))
 
     def _wait(self) -> None:
         """Until one of the records that others are making is there, or its maker has died."""
-        left = [job.key for job in self._left()]
+        left = self._left()
         if left:
             self._announce(None, waiting=len(left))
-        while left and len(claims_of(self.folder, left)[0]) == len(left):
+        while left and all(is_locked(self._lock_path(job)) for job in left):
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def _outcomes(
-    jobs: list[Job], orders: Orders, n_jobs: int | None, is_stopped: Callable[[], bool], backend: str | None = None
-) -> Iterator[Outcome]:
-    """Outcomes as they come, or, from a backend that cannot tell earlier, all at the end."""
-    from joblib import Parallel, delayed
-    from joblib.parallel import get_active_backend
+def _perform(job: Job, orders: _Orders) -> Outcome:
+    """What a worker does: make the record of a job unless it is there or somebody else is making it."""
+    _follow(orders.runner)
+    adopt_models(orders.models)
+    try:
+        with lock(lock_path(orders.folder, job.key)):
+            known = _known(orders, job)
+            if known is not None:
+                return Outcome(job, "known", known)
+            free = shutil.disk_usage(orders.folder).free / 2**20
+            if free < SPARE_MB:
+                return Outcome(
+                    job,
+                    "unwritable",
+                    trouble=f"results must lie on a disk with {SPARE_MB} MB to spare, got {free:.0f} MB; free some",
+                )
+            record = measure(job, load_registry(job.files), orders.n_threads)
+            write_record(orders.folder, record)
+    except Locked:
+        return Outcome(job, "locked")
+    except UnwritableFile as error:
+        return Outcome(job, "unwritable", trouble=str(error))
+    return Outcome(job, "made", record)
 
-    def tasks() -> Iterator[Any]:
-        for job in jobs:
-            if is_stopped():
-                return
-            yield delayed(perform)(job, orders)
 
-    active, _ = get_active_backend()
-    way = "generator_unordered" if backend or active.supports_return_generator else "list"
-    yield from Parallel(n_jobs=n_jobs, backend=backend, batch_size=1, return_as=way)(tasks())
+def _known(orders: _Orders, job: Job) -> Record | None:
+    """The record, if somebody has made it since the run was planned."""
+    try:
+        record = Record.from_json(record_path(orders.folder, job.key).read_text())
+    except (OSError, InvalidInput, UnicodeDecodeError):  # none, or a damaged one: make it
+        return None
+    is_old_failure = record.error is not None and record.finished < orders.retry_before
+    return None if is_old_failure else record
+
+
+_followed: set[int] = set()  # runners whose death ends this process
+
+
+def _follow(runner: int) -> None:
+    """End with the runner: a child whose parent was killed would otherwise go on, and hold its locks."""
+    if os.getppid() != runner or runner in _followed:  # the runner itself, or a worker that a cluster keeps
+        return
+    _followed.add(runner)
+
+    def watch() -> None:
+        while os.getppid() == runner:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+        os._exit(1)  # no clean-up: nothing is half-written at any moment
+
+    threading.Thread(target=watch, daemon=True, name="follow the runner").start()

@@ -1,1 +1,0 @@
-"""AutoSurrogate against the best specialist on every problem we know."""

@@ -1,1 +1,0 @@
-"""The baselines against the original R packages on identical data, and against each other."""

@@ -1,1 +1,0 @@
-"""Measurements of what the library does where responses jump."""

@@ -1,0 +1,220 @@
+"""How results are drawn: panels, curves, ranks and ratios, surfaces."""
+
+import numpy as np
+import pytest
+
+from genbayes.errors import InvalidInput, UnwritableFile
+from genbayes.plotting.style import BLUE, ORANGE
+from genbayes_bench.report.plots import (
+    FARTHEST,
+    PAGE,
+    STYLES,
+    Curve,
+    add_colour_bar,
+    name_panel,
+    new_panels,
+    plot_growth,
+    plot_landscape,
+    plot_points,
+    plot_ranks,
+    plot_ratios,
+    plot_surface,
+    save_picture,
+)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of sRGB (WCAG 2)."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_shared_panels_have_one_scale() -> None:
+    first, second = new_panels(1, 2, (PAGE, 2.0), shared=True)
+    first.set_ylim(-3, 7)
+    assert second.get_ylim() == (-3, 7)
+
+
+def test_series_differ_in_colour_marker_and_dash() -> None:
+    for part in ("colour", "marker"):
+        assert len({getattr(look, part) for look in STYLES}) == len(STYLES)
+    assert len({str(look.dash) for look in STYLES}) >= len(STYLES) - 1
+
+
+@pytest.mark.parametrize("look", STYLES, ids=lambda look: look.colour)
+def test_every_series_stands_out_from_white_paper(look) -> None:
+    contrast = 1.05 / (luminance(look.colour) + 0.05)
+    assert contrast > 2
+
+
+def test_a_name_is_taken_literally() -> None:
+    (ax,) = new_panels(1, 1, (2.0, 2.0))
+    name_panel(ax, "cost in $ and more $")
+    assert ax.get_title(loc="left") == "cost in $ and more $"
+    ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml")])
+def test_a_picture_is_written_as_its_name_says(name: str, start: bytes, tmp_path) -> None:
+    (ax,) = new_panels(1, 1, (2.0, 2.0))
+    assert save_picture(ax.figure, tmp_path / name).read_bytes().startswith(start)
+
+
+def test_the_same_figure_gives_the_same_png(tmp_path) -> None:
+    files = [save_picture(new_panels(1, 1, (2.0, 2.0))[0].figure, tmp_path / f"{i}.png") for i in range(2)]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_another_ending_is_refused(tmp_path) -> None:
+    with pytest.raises(InvalidInput, match=r"path must end in .png or .svg"):
+        save_picture(new_panels(1, 1, (2.0, 2.0))[0].figure, tmp_path / "a.gif")
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path) -> None:
+    with pytest.raises(UnwritableFile, match="path must lie in an existing folder"):
+        save_picture(new_panels(1, 1, (2.0, 2.0))[0].figure, tmp_path / "no" / "a.png")
+
+
+def test_each_series_is_a_line_with_its_own_look() -> None:
+    ax = plot_growth([Curve("a", [1, 10], [2, 3], 0), Curve("b", [1, 10], [4, 5], 1)], ylabel="s")
+    assert [line.get_label() for line in ax.lines] == ["a", "b"]
+    assert [line.get_color() for line in ax.lines] == [STYLES[0].colour, STYLES[1].colour]
+    assert [line.get_marker() for line in ax.lines] == [STYLES[0].marker, STYLES[1].marker]
+    np.testing.assert_array_equal(ax.lines[1].get_ydata(), [4, 5])
+
+
+def test_axes_are_logarithmic_unless_told_otherwise() -> None:
+    curve = Curve("a", [1, 10], [2, 3])
+    assert (plot_growth([curve]).get_xscale(), plot_growth([curve]).get_yscale()) == ("log", "log")
+    ax = plot_growth([curve], log_x=False, log_y=False)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
+
+
+def test_numbers_of_somebody_else_are_hollow() -> None:
+    ax = plot_growth([Curve("ours", [1], [1]), Curve("theirs", [1], [1], hollow=True)])
+    assert [line.get_markerfacecolor() == "white" for line in ax.lines] == [False, True]
+
+
+def test_a_band_is_drawn_where_there_is_one() -> None:
+    ax = plot_growth([Curve("a", [1, 2], [2, 3], band=([1, 2], [3, 4])), Curve("b", [1, 2], [2, 3])])
+    assert len(ax.collections) == 1
+
+
+def test_looks_are_counted_round_and_round() -> None:
+    ax = plot_growth([Curve("a", [1], [1], len(STYLES) + 2)])
+    assert ax.lines[0].get_color() == STYLES[2].colour
+
+
+def test_as_many_values_as_sizes_are_asked_for() -> None:
+    with pytest.raises(InvalidInput, match=r"value must have shape \(2,\)"):
+        plot_growth([Curve("a", [1, 2], [1])])
+
+
+def test_an_axis_within_two_powers_of_ten_is_labelled_plainly() -> None:
+    ax = plot_growth([Curve("a", [1, 2, 3], [0.03, 0.2, 0.6])])
+    assert {"0.05", "0.1", "0.2", "0.5"} <= {tick.get_text() for tick in ax.get_yticklabels()}
+    assert not any(tick.get_text() for tick in ax.get_yticklabels(minor=True))
+
+
+@pytest.mark.parametrize("value", [[1e-5, 1e-4], [0.1, 100.0]])
+def test_small_values_and_wide_ranges_keep_powers_of_ten(value: list[float]) -> None:
+    ax = plot_growth([Curve("a", [1, 2], value)])
+    assert any("10^" in tick.get_text() for tick in ax.get_yticklabels())
+
+
+def test_a_method_is_drawn_where_it_was_run() -> None:
+    ax = plot_landscape(["p", "q"], {"gp": {"p": 1.0, "q": 2.0}, "net": {"q": 0.5}}, {"gp": 2, "net": 0})
+    drawn = [scatter for scatter in ax.collections if scatter.get_label() in ("gp", "net")]
+    np.testing.assert_allclose(drawn[0].get_offsets()[:, 0], [1.0, 2.0])
+    np.testing.assert_allclose(drawn[1].get_offsets()[:, 0], [0.5])
+    assert round(float(drawn[1].get_offsets()[0, 1])) == 1  # the row of q
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["p", "q"]
+
+
+def test_equal_scores_do_not_hide_one_another() -> None:
+    ax = plot_landscape(["p"], {"a": {"p": 1.0}, "b": {"p": 1.0}}, {"a": 0, "b": 1})
+    heights = [float(scatter.get_offsets()[0, 1]) for scatter in ax.collections if scatter.get_label() in ("a", "b")]
+    assert heights[0] != heights[1]
+    assert max(abs(height) for height in heights) < 0.5  # and stay in their row
+
+
+def test_many_methods_stay_within_their_row() -> None:
+    methods = [str(i) for i in range(len(STYLES))]
+    ax = plot_landscape(["p"], {m: {"p": 1.0} for m in methods}, {m: i for i, m in enumerate(methods)})
+    heights = [float(s.get_offsets()[0, 1]) for s in ax.collections if s.get_label() in methods]
+    assert max(abs(height) for height in heights) < 0.5
+
+
+def test_ranks_have_half_the_critical_difference_to_either_side() -> None:
+    ax = plot_ranks(["a", "b"], [1.25, 1.75], 0.5, [True, False])
+    spans = [container.lines[2][0].get_segments()[0][:, 0].tolist() for container in ax.containers]
+    assert spans == [[1.0, 1.5], [1.5, 2.0]]
+
+
+def test_our_methods_stand_out_by_colour_and_by_marker() -> None:
+    ax = plot_ranks(["a", "b"], [1.2, 1.8], 0.5, [False, True])
+    dots = [container.lines[0] for container in ax.containers]
+    assert [dot.get_color() for dot in dots] == [BLUE, ORANGE]
+    assert dots[0].get_marker() != dots[1].get_marker()
+
+
+def test_ratios_show_mean_interval_and_every_problem() -> None:
+    ax = plot_ratios(["a / b"], [0.8], [0.7], [0.9], [[0.5, 0.8, 1.2]])
+    np.testing.assert_allclose(ax.collections[0].get_offsets()[:, 0], [0.5, 0.8, 1.2])
+    parity, interval, mean = ax.lines
+    assert list(parity.get_xdata()) == [1.0, 1.0]
+    assert list(interval.get_xdata()) == [0.7, 0.9]
+    assert list(mean.get_xdata()) == [0.8]
+
+
+def test_one_hopeless_ratio_does_not_squeeze_the_others() -> None:
+    ax = plot_ratios(["a / b"], [0.8], [0.7], [0.9], [[0.5, 1e6]])
+    assert ax.get_xlim()[1] < 1.1 * FARTHEST
+
+
+def test_a_rival_that_is_surely_better_is_told_in_orange() -> None:
+    ax = plot_ratios(["a", "b"], [1.2, 1.2], [1.1, 0.9], [1.3, 1.5], [[1.2], [1.2]])
+    assert [ax.lines[i].get_color() for i in (1, 3)] == [ORANGE, BLUE]
+
+
+def test_the_first_row_is_at_the_top() -> None:
+    low, high = plot_ratios(["a", "b"], [1, 1], [1, 1], [1, 1], [[1], [1]]).get_ylim()
+    assert low > high
+
+
+def test_every_row_needs_its_problems() -> None:
+    with pytest.raises(InvalidInput, match="each must have one list a name, got 1 for 2"):
+        plot_ratios(["a", "b"], [1, 1], [1, 1], [1, 1], [[1]])
+
+
+def test_a_value_stands_at_its_inputs() -> None:
+    ax = plot_surface([0.0, 1.0, 2.0], [5.0, 6.0], [0, 1, 10, 11, 20, 21], (0, 21))
+    (image,) = ax.images
+    shown = image.get_array()  # rows are x2, upwards
+    np.testing.assert_array_equal(shown, [[0, 10, 20], [1, 11, 21]])
+    assert (image.origin, list(image.get_extent())) == ("lower", [0.0, 2.0, 5.0, 6.0])
+
+
+@pytest.mark.parametrize(("a", "ends"), [([1, 1], [0.5, -0.5]), ([1, -1], [-0.5, 0.5]), ([2, 1], [1.0, -1.0])])
+def test_the_boundary_is_where_its_product_with_x_is_zero(a: list[float], ends: list[float]) -> None:
+    ax = plot_surface([-0.5, 0.5], [-0.5, 0.5], [0, 0, 0, 0], (0, 1), boundary=a)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), ends)
+    assert ax.get_ylim() == (-0.5, 0.5)  # the line does not widen the picture
+
+
+def test_points_and_surfaces_share_their_colours() -> None:
+    points, surface = plot_points([[0, 0], [1, 1]], [1.0, 2.0], (0, 4)), plot_surface([0, 1], [0, 1], [0] * 4, (0, 4))
+    assert points.collections[0].get_clim() == surface.images[0].get_clim() == (0, 4)
+    assert points.collections[0].get_cmap().name == surface.images[0].get_cmap().name
+
+
+def test_one_bar_of_colours_serves_all_panels() -> None:
+    axes = new_panels(1, 2, (4.0, 2.0))
+    add_colour_bar(axes, (0.0, 3.0), "y")
+    assert len(axes[0].figure.axes) == 3
+
+
+def test_as_many_values_as_points_of_the_grid_are_asked_for() -> None:
+    with pytest.raises(InvalidInput, match=r"values must have shape \(4,\)"):
+        plot_surface([0, 1], [0, 1], [1, 2, 3], (0, 1))

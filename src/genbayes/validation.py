@@ -86,18 +86,22 @@ def check_finite(values: FloatArray, name: str) -> FloatArray:
     return values
 
 
-def describe_rows(marked: BoolArray) -> str:
+def describe_rows(marked: BoolArray, labels: ArrayLike | None = None, word: str = "row") -> str:
     """How many rows are marked and which come first, for an error message.
+
+    Args:
+        marked: Which rows are meant, shape (n,).
+        labels: What the rows are called, shape (n,); None for their numbers.
+        word: What a label is.
 
     Example:
         >>> describe_rows(np.array([False, True, True]))
         '2 of 3 rows (rows 1, 2)'
     """
-    index = np.flatnonzero(marked)
-    shown = ", ".join(str(i) for i in index[:SHOWN_ROWS])
-    more = ", ..." if len(index) > SHOWN_ROWS else ""
-    word = "row" if len(index) == 1 else "rows"
-    return f"{len(index)} of {len(marked)} rows ({word} {shown}{more})"
+    found = np.flatnonzero(marked) if labels is None else np.asarray(labels)[marked]
+    shown = ", ".join(str(label) for label in found[:SHOWN_ROWS])
+    more = ", ..." if len(found) > SHOWN_ROWS else ""
+    return f"{len(found)} of {len(marked)} rows ({word}{'s' if len(found) != 1 else ''} {shown}{more})"
 
 
 def check_count(value: Any, name: str, at_least: int = 1) -> int:

@@ -33,10 +33,3 @@ def test_another_response_gives_another_fingerprint() -> None:
     assert (
         Dataset.merged(X, np.array([1.0, 2.0])).fingerprint() != Dataset.merged(X, np.array([1.0, 3.0])).fingerprint()
     )
-
-
-def test_a_split_uses_every_row_once() -> None:
-    data = Dataset(np.zeros((11, 1)), np.zeros(11), np.ones(11))
-    learn, aside = data.split(0.3, np.random.default_rng(0))
-    assert sorted([*learn, *aside]) == list(range(11))
-    assert len(aside) == 3

@@ -29,6 +29,7 @@ from genbayes.conformal.recalibration import ScoreMap, highest_level, require_su
 from genbayes.data import as_table, check_fit_data, check_predict_data, learn_categories, require_variation
 from genbayes.data.columns import MIN_ROWS
 from genbayes.data.dataset import Dataset
+from genbayes.data.folds import deal_folds
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.errors import GenBayesError, InvalidInput
 from genbayes.models.base import ScaledSurrogate
@@ -286,9 +287,7 @@ def draw_folds(
     for code, size in enumerate(np.bincount(codes, minlength=len(groups))):
         require_support(int(size), level, groups.whose(code))
     order = np.concatenate([rng.permutation(np.flatnonzero(codes == code)) for code in range(len(groups))])
-    folds = np.empty(n, dtype=np.int64)
-    folds[order] = np.arange(n) % n_folds
-    return folds
+    return deal_folds(order, n_folds)
 
 
 def _count(n: int, level: float) -> int:

@@ -5,13 +5,13 @@ from genbayes.data.columns import (
     as_table,
     check_fit_data,
     check_predict_data,
-    hold_out,
     learn_categories,
     require_variation,
     select_inputs,
     split_target,
 )
 from genbayes.data.coverage import InputCoverage
+from genbayes.data.folds import hold_out
 from genbayes.data.tables import check_table_path, load_motorcycle, read_table, write_table
 
 __all__ = [

@@ -1,68 +1,30 @@
-"""The door for X: tables and arrays with names, categories and text become one numeric matrix.
+"""From a table to X and y: which columns are meant, and whether every cell is fit for use.
 
-scikit-learn's own validation does the work and keeps its sentences; ours add which rows and columns are meant.
+Two doors. `split_target` and `select_inputs` are for tables that came from a file: a message names columns and, through
+the frame's index, lines of the file. `check_fit_data` and `check_predict_data` are for what is handed to an estimator:
+tables and arrays, names, categories and text become one numeric matrix. There scikit-learn's own validation does the
+work and keeps its sentences; ours add which rows and columns are meant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genbayes.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from genbayes.arrays import AnyArray, BoolArray, FloatArray
 from genbayes.data.categories import CategoryCoder
 from genbayes.errors import GenBayesError, InvalidInput
-from genbayes.seeding import RandomState, as_generator
-from genbayes.validation import SHOWN_ROWS, check_level, describe_rows, suggest
+from genbayes.validation import describe_rows, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
+    from sklearn.base import BaseEstimator
 
-
-class FittedToColumns(Protocol):
-    """A fitted estimator of scikit-learn's kind; `feature_names_in_` and `categorical` are read where it has them."""
-
-    n_features_in_: int
-
-
-def take_inputs(model: FittedToColumns, table: pd.DataFrame) -> pd.DataFrame | AnyArray:
-    """The inputs X in a table, in the form the model was fitted to, shape (n, d)."""
-    names = _names(model, list(table.columns))
-    return _as_fitted(model, select_inputs(table, names, _categorical(model, names)))
-
-
-def take_inputs_and_target(
-    model: FittedToColumns, table: pd.DataFrame, target: str
-) -> tuple[pd.DataFrame | AnyArray, FloatArray]:
-    """The inputs X as above and the responses y, shape (n,)."""
-    names = _names(model, [column for column in table.columns if column != target])
-    X, y = split_target(table, target, names, _categorical(model, names))
-    return _as_fitted(model, X), y
-
-
-def _names(model: FittedToColumns, columns: list[str]) -> list[str]:
-    if hasattr(model, "feature_names_in_"):
-        return [str(name) for name in model.feature_names_in_]
-    if len(columns) != model.n_features_in_:
-        raise InvalidInput(
-            f"the table must have {model.n_features_in_} input columns, in the order of fit because the model was "
-            f"fitted without names, got {len(columns)}; fit it to a table instead"
-        )
-    return columns
-
-
-def _categorical(model: FittedToColumns, names: list[str]) -> list[str]:
-    """Names of the categories, whether they were given by name or by number."""
-    return [which if isinstance(which, str) else names[which] for which in getattr(model, "categorical", None) or ()]
-
-
-def _as_fitted(model: FittedToColumns, X: pd.DataFrame) -> pd.DataFrame | AnyArray:
-    return X if hasattr(model, "feature_names_in_") else X.to_numpy()
-
-
+MIN_ROWS = 10  # with fewer runs there is nothing to learn a distribution from
 SHOWN_COLUMNS = 8  # a message lists this many column names
 
 
@@ -92,9 +54,8 @@ def split_target(
         raise InvalidInput(f"inputs must not contain the target, got {target!r} among them")
     if not names:
         raise InvalidInput(f"table must have an input beside the target, got the column {target!r} alone")
-    return select_inputs(frame, names, categorical), _numbers(frame[target], "target must be numbers").to_numpy(
-        np.float64
-    )
+    X = select_inputs(frame, names, categorical)
+    return X, _numbers(frame[target], "target must be numbers").to_numpy(np.float64)
 
 
 def select_inputs(
@@ -118,24 +79,48 @@ def select_inputs(
     for name in names:
         _check_cells(X[name], "inputs")
         if categorical is not None and name not in categorical:
-            _numbers(
-                X[name],
-                "inputs must be numbers unless they are categories",
-                "repair them or name the column in categorical",
-            )
+            cure = "repair them or name the column in categorical"
+            _numbers(X[name], "inputs must be numbers unless they are categories", cure)
     return X
 
 
-def hold_out(n: int, share: float, random_state: RandomState) -> tuple[IntArray, IntArray]:
-    """Row numbers of a random split: (1 - share) of n rows to learn from, `share` to score on, each sorted.
+def take_inputs(model: BaseEstimator, table: pd.DataFrame) -> pd.DataFrame | AnyArray:
+    """The inputs X of a fitted model in a table, in the form it was fitted to, shape (n, d).
 
-    Example:
-        >>> [len(part) for part in hold_out(10, 0.2, 0)]
-        [8, 2]
+    A model fitted to a table knows its columns by name, so that a new table may hold others and in any order. A model
+    fitted to an array knows only how many there were: then the columns of the table are taken in their order.
     """
-    order = as_generator(random_state).permutation(n)
-    n_held = max(1, round(check_level(share) * n))
-    return np.sort(order[n_held:]), np.sort(order[:n_held])
+    names = _names(model, list(table.columns))
+    return _as_fitted(model, select_inputs(table, names, _categorical(model, names)))
+
+
+def take_inputs_and_target(
+    model: BaseEstimator, table: pd.DataFrame, target: str
+) -> tuple[pd.DataFrame | AnyArray, FloatArray]:
+    """The inputs X as `take_inputs` and the responses y, shape (n,)."""
+    names = _names(model, [column for column in table.columns if column != target])
+    X, y = split_target(table, target, names, _categorical(model, names))
+    return _as_fitted(model, X), y
+
+
+def _names(model: BaseEstimator, columns: list[str]) -> list[str]:
+    if hasattr(model, "feature_names_in_"):
+        return [str(name) for name in model.feature_names_in_]
+    if len(columns) != model.n_features_in_:
+        raise InvalidInput(
+            f"the table must have {model.n_features_in_} input columns, in the order of fit because the model was "
+            f"fitted without names, got {len(columns)}; fit it to a table instead"
+        )
+    return columns
+
+
+def _categorical(model: BaseEstimator, names: list[str]) -> list[str]:
+    """Names of the categories, whether they were given by name or by number."""
+    return [which if isinstance(which, str) else names[which] for which in getattr(model, "categorical", None) or ()]
+
+
+def _as_fitted(model: BaseEstimator, X: pd.DataFrame) -> pd.DataFrame | AnyArray:
+    return X if hasattr(model, "feature_names_in_") else X.to_numpy()
 
 
 def _check_name(name: str, frame: pd.DataFrame, role: str) -> None:
@@ -170,9 +155,7 @@ def _check_cells(column: pd.Series, role: str) -> None:
             f"{role} must not be missing, got no value in column {column.name!r}, "
             f"{_places(column, missing)}; drop or repair them"
         )
-    if column.dtype.kind != "f":
-        return
-    infinite = ~np.isfinite(column.to_numpy(dtype=np.float64))
+    infinite = ~np.isfinite(column.to_numpy(dtype=np.float64)) if column.dtype.kind == "f" else np.zeros(1, dtype=bool)
     if infinite.any():
         raise InvalidInput(
             f"{role} must be finite, got infinity in column {column.name!r}, "
@@ -188,27 +171,20 @@ def _places(column: pd.Series, marked: BoolArray) -> str:
         >>> _places(pd.Series([1, 2, 3], index=pd.Index([2, 3, 4], name="line")), np.array([False, True, True]))
         '2 of 3 rows (lines 3, 4)'
     """
-    labels = column.index[marked]
-    word = str(column.index.name or "row") + ("s" if len(labels) > 1 else "")
-    shown = ", ".join(str(label) for label in labels[:SHOWN_ROWS])
-    more = ", ..." if len(labels) > SHOWN_ROWS else ""
-    return f"{len(labels)} of {len(column)} rows ({word} {shown}{more})"
-
-
-MIN_ROWS = 10  # with fewer runs there is nothing to learn a distribution from
-
-
-def is_frame(X: object) -> TypeGuard[pd.DataFrame]:
-    """Whether X is a pandas frame, or has its ways."""
-    return hasattr(X, "iloc")
+    return describe_rows(marked, labels=column.index, word=str(column.index.name or "row"))
 
 
 def as_table(X: ArrayLike) -> ArrayLike:
     """X with a polars frame turned into a pandas one, whose column names scikit-learn remembers and checks."""
-    if type(X).__module__.split(".")[0] == "polars" and hasattr(X, "to_pandas"):
-        table: pd.DataFrame = X.to_pandas()
-        return table
+    if type(X).__module__.split(".")[0] == "polars":
+        frame: ArrayLike = X.to_pandas()  # type: ignore[union-attr]
+        return frame
     return X
+
+
+def is_frame(X: object) -> TypeGuard[pd.DataFrame]:
+    """Whether X is a pandas frame, or behaves like one."""
+    return hasattr(X, "iloc") and hasattr(X, "columns")
 
 
 def learn_categories(X: ArrayLike, categorical: Sequence[str | int] | None) -> tuple[CategoryCoder, ...]:
@@ -226,32 +202,35 @@ def learn_categories(X: ArrayLike, categorical: Sequence[str | int] | None) -> t
         raise InvalidInput(f"categorical must be a list of columns, got {categorical!r}; pass [{categorical!r}]")
     wanted = sorted({_column_index(which, columns) for which in categorical or ()})
     coders = tuple(CategoryCoder.learn(j, columns[j], _column(X, j)) for j in wanted)
-    text = [columns[j] for j in range(len(columns)) if j not in wanted and _holds_text(X, j)]
+    text = [repr(columns[j]) for j in range(len(columns)) if j not in wanted and _holds_text(X, j)]
     if text:
-        listed = ", ".join(repr(name) for name in text)
-        raise InvalidInput(f"X must be numeric outside `categorical`, got text in {listed}; name them in categorical=")
-    dates = [columns[j] for j in range(len(columns)) if j not in wanted and _holds_dates(X, j)]
+        raise InvalidInput(
+            f"X must be numeric outside `categorical`, got text in {', '.join(text)}; name them in categorical="
+        )
+    dates = [repr(columns[j]) for j in range(len(columns)) if j not in wanted and _holds_dates(X, j)]
     if dates:
-        listed = ", ".join(repr(name) for name in dates)
-        raise InvalidInput(f"X must be numeric, got dates or durations in {listed}; turn them into numbers first")
+        raise InvalidInput(
+            f"X must be numeric, got dates or durations in {', '.join(dates)}; turn them into numbers first"
+        )
     return coders
 
 
 def check_fit_data(
-    estimator: object, X: ArrayLike, y: ArrayLike, coders: tuple[CategoryCoder, ...]
+    estimator: BaseEstimator, X: ArrayLike, y: ArrayLike, coders: tuple[CategoryCoder, ...]
 ) -> tuple[FloatArray, FloatArray]:
-    """Training inputs (n, d) and responses (n,), checked, with categories coded."""
+    """Training inputs (n, d) and responses (n,), checked, with categories coded; the estimator remembers columns."""
     from sklearn.utils.validation import validate_data  # the command line reads tables without scikit-learn
 
     try:
-        matrix, responses = validate_data(
-            estimator, _encode(X, coders), y, y_numeric=True, dtype=np.float64, ensure_all_finite=False,
-            ensure_min_samples=MIN_ROWS,
-        )  # fmt: skip
+        matrix, y = validate_data(
+            estimator, _encode(X, coders), y, y_numeric=True, dtype=np.float64, ensure_all_finite=False
+        )
     except ValueError as error:
         raise InvalidInput(_with_rows(str(error), "y", y)) from error
+    if (n := len(matrix)) < MIN_ROWS:
+        raise InvalidInput(f"At least {MIN_ROWS} runs are needed; the table has {n} (n_samples={n})")
     _require_finite(matrix, estimator)
-    return matrix, np.asarray(responses, dtype=np.float64)
+    return matrix, np.asarray(y, dtype=np.float64)
 
 
 def require_variation(y: FloatArray, n: int) -> None:
@@ -262,7 +241,7 @@ def require_variation(y: FloatArray, n: int) -> None:
         )
 
 
-def check_predict_data(estimator: object, X: ArrayLike, coders: tuple[CategoryCoder, ...]) -> FloatArray:
+def check_predict_data(estimator: BaseEstimator, X: ArrayLike, coders: tuple[CategoryCoder, ...]) -> FloatArray:
     """New inputs (n, d), checked against the columns of `fit`, with categories coded."""
     from sklearn.utils.validation import validate_data
 
@@ -279,7 +258,7 @@ def check_predict_data(estimator: object, X: ArrayLike, coders: tuple[CategoryCo
     return np.asarray(matrix)
 
 
-def _require_finite(X: FloatArray, estimator: object) -> None:
+def _require_finite(X: FloatArray, estimator: BaseEstimator) -> None:
     bad = ~np.isfinite(X)
     if bad.any():
         names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(X.shape[1])])
@@ -300,27 +279,24 @@ def _with_rows(sentence: str, name: str, values: ArrayLike) -> str:
     return f"{sentence.splitlines()[0]} It is in {describe_rows(bad)}; drop or repair them."
 
 
-def _columns(X: object) -> list[str]:
+def _columns(X: ArrayLike) -> list[str]:
     if is_frame(X):
         return [str(name) for name in X.columns]
     array = _as_array(X)
     return [f"column {j}" for j in range(array.shape[1])] if array.ndim == 2 else []
 
 
-def _as_array(X: object) -> AnyArray:
+def _as_array(X: ArrayLike) -> AnyArray:
     """X as an array where it can be one; the rest is left to scikit-learn to refuse."""
-    if isinstance(X, np.ndarray):
-        return X
     try:
         return np.asarray(X)
     except (TypeError, ValueError):
         return np.empty(0)
 
 
-def _column(X: object, j: int) -> AnyArray:
-    if is_frame(X):
-        return X.iloc[:, j].to_numpy(dtype=object)
-    return np.asarray(X, dtype=object)[:, j]
+def _column(X: ArrayLike, j: int) -> AnyArray:
+    values = X.iloc[:, j].to_numpy(dtype=object) if is_frame(X) else np.asarray(X, dtype=object)[:, j]
+    return np.asarray(values)
 
 
 def _column_index(which: str | int, columns: list[str]) -> int:
@@ -333,45 +309,36 @@ def _column_index(which: str | int, columns: list[str]) -> int:
     return int(which) % len(columns)
 
 
-def _holds_text(X: object, j: int) -> bool:
-    if is_frame(X):
-        kind = X.dtypes.iloc[j]
-        return getattr(kind, "kind", "O") not in "biufc" and any(isinstance(v, str) for v in _column(X, j))
-    array = _as_array(X)
-    if array.dtype.kind in "US":
-        return not _all_numbers(array[:, j])
-    return bool(array.dtype.kind == "O") and any(isinstance(v, str) for v in array[:, j])
+def _dtype_kind(X: ArrayLike, j: int) -> str:
+    """Letter of the kind of a column's type, "O" for one that is not NumPy's."""
+    return str(getattr(X.dtypes.iloc[j] if is_frame(X) else _as_array(X).dtype, "kind", "O"))
 
 
-def _holds_dates(X: object, j: int) -> bool:
-    kind = X.dtypes.iloc[j] if is_frame(X) else _as_array(X).dtype
-    return getattr(kind, "kind", "O") in "mM"
-
-
-def _all_numbers(values: ArrayLike) -> bool:
-    try:
-        np.asarray(values, dtype=np.float64)
-    except ValueError:
+def _holds_text(X: ArrayLike, j: int) -> bool:
+    kind = _dtype_kind(X, j)
+    if not is_frame(X) and kind in "US":  # an array of text, in which a column may be numbers
+        try:
+            np.asarray(_as_array(X)[:, j], dtype=np.float64)
+        except ValueError:
+            return True
         return False
-    return True
+    return kind not in "biufc" and any(isinstance(value, str) for value in _column(X, j))
 
 
-def _encode(X: object, coders: tuple[CategoryCoder, ...]) -> object:
+def _holds_dates(X: ArrayLike, j: int) -> bool:
+    return _dtype_kind(X, j) in "mM"
+
+
+def _encode(X: ArrayLike, coders: tuple[CategoryCoder, ...]) -> ArrayLike:
     """X with categorical columns replaced by their codes; the rest is left to scikit-learn's checks."""
     if not coders:
         return X
     if is_frame(X):
-        coded = {X.columns[c.column]: c.encode(_column(X, c.column)) for c in coders}
-        return X.assign(**coded) if all(isinstance(name, str) for name in coded) else _assign(X, coders)
+        frame = X.copy()
+        for coder in coders:
+            frame.isetitem(coder.column, coder.encode(_column(X, coder.column)))
+        return frame
     matrix = np.array(X, dtype=object)
     for coder in coders:
         matrix[:, coder.column] = coder.encode(matrix[:, coder.column])
     return matrix
-
-
-def _assign(X: pd.DataFrame, coders: tuple[CategoryCoder, ...]) -> pd.DataFrame:
-    """As `assign`, for tables whose columns are not named by text."""
-    copy = X.copy()
-    for coder in coders:
-        copy.isetitem(coder.column, coder.encode(_column(X, coder.column)))
-    return copy

@@ -67,18 +67,6 @@ class Dataset:
         """
         return Dataset(self.X[rows], self.y[rows], self.weight[rows])
 
-    def split(self, share: float, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-        """Row numbers of a random split: (1 - share) of the rows to learn from, `share` held out, each sorted.
-
-        Example:
-            >>> data = Dataset(np.zeros((10, 1)), np.zeros(10), np.ones(10))
-            >>> [len(part) for part in data.split(0.2, np.random.default_rng(0))]
-            [8, 2]
-        """
-        order = rng.permutation(len(self))
-        n_held = max(1, round(share * len(self)))
-        return np.sort(order[n_held:]), np.sort(order[:n_held])
-
     def fingerprint(self) -> str:
         """SHA-256 over the numbers, to tell whether a model was fitted to these data.
 

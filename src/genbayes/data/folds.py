@@ -1,9 +1,4 @@
-"""Folds for judging candidates: every fold is new to the rows outside it, as new inputs will be.
-
-Where runs were repeated on purpose, rows with equal inputs stay together, since a surrogate is asked where nothing was
-run. A category that only held-out
-rows have could not be predicted; such rows are learnt from in every fold and never judged.
-"""
+"""Splits and folds of rows, all drawn from the generator that is handed in."""
 
 from __future__ import annotations
 
@@ -13,15 +8,44 @@ import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.errors import InvalidInput
+from genbayes.seeding import RandomState, as_generator
+from genbayes.validation import check_level
 
 ALWAYS_LEARNT = -1  # fold of rows that are never held out
-DESIGNED = 2.0  # runs at an input, on average, from which on repeats are taken to be a design and not chance
+RUNS_AN_INPUT = 2.0  # on average, from which on repeated inputs are taken to be a design and not chance
+
+
+def hold_out(n: int, share: float, random_state: RandomState) -> tuple[IntArray, IntArray]:
+    """Row numbers of a random split: (1 - share) of n rows to learn from, `share` to score on, each sorted.
+
+    Example:
+        >>> [len(part) for part in hold_out(10, 0.2, 0)]
+        [8, 2]
+    """
+    order = as_generator(random_state).permutation(n)
+    n_held = max(1, round(check_level(share) * n))
+    return np.sort(order[n_held:]), np.sort(order[:n_held])
+
+
+def deal_folds(order: IntArray, n_folds: int) -> IntArray:
+    """Folds dealt out in turn to n things in this order, of nearly equal sizes: the fold of each, shape (n,).
+
+    Example:
+        >>> deal_folds(np.array([2, 0, 1]), 2)
+        array([1, 0, 0])
+    """
+    fold = np.empty(len(order), dtype=np.int64)
+    fold[order] = np.arange(len(order)) % n_folds
+    return fold
 
 
 def draw_folds(
     X: FloatArray, n_folds: int, categorical: Sequence[int], fewest: int, rng: np.random.Generator
 ) -> IntArray:
-    """Random folds of nearly equal sizes.
+    """Random folds, each of which is new to the rows outside it, as new inputs will be.
+
+    Where runs were repeated on purpose, rows with equal inputs stay together, since a surrogate is asked where nothing
+    was run. A category that only held-out rows have could not be predicted; such rows are never held out.
 
     Args:
         X: Inputs, categories coded, shape (n, d).
@@ -39,12 +63,9 @@ def draw_folds(
         array([4, 4, 4, 4, 4])
     """
     distinct, group = np.unique(X, axis=0, return_inverse=True)
-    if len(X) < DESIGNED * len(distinct):  # repeats by chance: new runs will repeat old inputs as often
+    if len(X) < RUNS_AN_INPUT * len(distinct):  # repeats by chance: new runs will repeat old inputs as often
         group = np.arange(len(X))
-    n_groups = int(group.max()) + 1
-    fold_of_group = np.empty(n_groups, dtype=np.int64)
-    fold_of_group[rng.permutation(n_groups)] = np.arange(n_groups) % n_folds
-    fold = fold_of_group[group.reshape(-1)]
+    fold = deal_folds(rng.permutation(int(group.max()) + 1), n_folds)[group.reshape(-1)]
     for column in categorical:
         for level in np.unique(X[:, column]):
             rows = X[:, column] == level
@@ -53,20 +74,14 @@ def draw_folds(
     held_out = fold >= 0
     if not held_out.any():
         raise InvalidInput("categorical must leave rows to be held out, got categories that each occur in one fold")
-    _require_rows(np.bincount(fold[held_out]), len(X), len(distinct), n_folds, fewest)
+    if len(X) - int(np.bincount(fold[held_out]).max()) < fewest:
+        needed = -(-fewest * n_folds // (n_folds - 1))
+        raise InvalidInput(
+            f"X must have at least {needed} distinct inputs to be split into {n_folds} folds with {fewest} rows to "
+            f"learn from, got {len(distinct)} in {len(X)} rows; give more runs"
+        )
     fold[held_out] = np.unique(fold[held_out], return_inverse=True)[1]  # no fold is empty
     return fold
-
-
-def _require_rows(sizes: IntArray, n: int, n_distinct: int, n_folds: int, fewest: int) -> None:
-    """Refuse runs of which too few are left to learn from when the largest fold is held out."""
-    if n - int(sizes.max()) >= fewest:
-        return
-    needed = -(-fewest * n_folds // (n_folds - 1))
-    raise InvalidInput(
-        f"X must have at least {needed} distinct inputs to be split into {n_folds} folds with {fewest} rows to learn "
-        f"from, got {n_distinct} in {n} rows; give more runs"
-    )
 
 
 def draw_member_folds(n: int, n_members: int, rng: np.random.Generator) -> IntArray:

@@ -70,7 +70,7 @@ def test_all_runs_failed_is_one_sentence() -> None:
 def test_too_few_responses_are_refused() -> None:
     X, y = draw()
     y[6:] = np.nan
-    with pytest.raises(InvalidInput, match="minimum of 10 is required"):
+    with pytest.raises(InvalidInput, match="At least 10 runs are needed"):
         make().fit(X, y)
 
 

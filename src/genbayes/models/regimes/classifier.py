@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.data.folds import deal_folds
 from genbayes.data.scaling import InputScaler
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.regimes.perceptron import PerceptronScores, fit_perceptrons
@@ -145,9 +146,7 @@ def draw_folds(Z: FloatArray, label: IntArray, rng: np.random.Generator) -> list
     n_folds = min(N_FOLDS if len(first) >= FEW_ROWS else MANY_FOLDS, len(first))
     order = rng.permutation(len(first))
     order = order[np.argsort(label[first][order], kind="stable")]
-    fold_of_group = np.empty(len(first), np.int64)
-    fold_of_group[order] = np.arange(len(first)) % n_folds
-    fold = fold_of_group[group.reshape(-1)]
+    fold = deal_folds(order, n_folds)[group.reshape(-1)]
     return [np.flatnonzero(fold == j) for j in range(n_folds)]
 
 

@@ -127,7 +127,7 @@ def test_the_factor_is_large_where_the_response_is_lively_small_where_it_is_calm
 def test_the_factor_at_a_run_without_its_own_error_ignores_that_error() -> None:
     scale = scale_of(np.sin(3 * GRID[:, 0]))
     other = LocalScale(scale.length, scale.W, scale.ratio + 1e3 * (np.arange(41) == 20))
-    assert scale.without_own()[20] == other.without_own()[20]
+    assert scale.at()[20] == other.at()[20]
     assert scale.at(GRID)[20] < other.at(GRID)[20]
 
 

@@ -129,7 +129,7 @@ class DesignGP(DesignModel):
         runs = self.gp_.runs
         mean, variance = self.gp_.leave_one_out()
         if self.scale_ is not None:
-            variance = variance * self.scale_.without_own()
+            variance = variance * self.scale_.at()
         scores = crps_normal(mean, np.sqrt(variance + self.gp_.parameters.noise / runs.count), runs.mean)
         scores = np.append(self._width * scores, np.nan)
         return np.asarray(scores[match_rows(runs.Z, self._Z)])  # -1, a run left out, finds the NaN
@@ -208,17 +208,12 @@ class LocalScale:
         variance = latent + gp.parameters.noise / gp.runs.count
         return cls(gp.parameters.length, gp.runs.Z / gp.parameters.length, (gp.runs.mean - mean) ** 2 / variance)
 
-    def at(self, Z: FloatArray) -> FloatArray:
-        """The factor at inputs, (n, p) -> (n,)."""
-        return self._average(np.exp(squared_distances(Z / self.length, self.W) / (-2 * BANDWIDTH**2)))
-
-    def without_own(self) -> FloatArray:
-        """The factor at each run, its own error left out, shape (u,)."""
-        k = np.exp(squared_distances(self.W, self.W) / (-2 * BANDWIDTH**2))
-        np.fill_diagonal(k, 0.0)
-        return self._average(k)
-
-    def _average(self, k: FloatArray) -> FloatArray:
+    def at(self, Z: FloatArray | None = None) -> FloatArray:
+        """The factor at inputs, (n, p) -> (n,), or at each run, its own error left out, (u,)."""
+        W = self.W if Z is None else Z / self.length
+        k = np.exp(squared_distances(W, self.W) / (-2 * BANDWIDTH**2))
+        if Z is None:
+            np.fill_diagonal(k, 0.0)
         return np.asarray((1 + k @ self.ratio) / (1 + k.sum(axis=1)))
 
 

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import numpy as np
 from scipy.linalg import lapack
 
 from genbayes.arrays import FloatArray
 
-Factor = TypeVar("Factor")
-
-
-def least_jitter(attempt: Callable[[float], Factor | None]) -> Factor:
-    """What `attempt` returns for the least jitter, to be added to the diagonal, with which it does not return None.
-
-    Raises:
-        FloatingPointError: None will do; the matrix holds numbers that are not finite.
-    """
-    for jitter in (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6):
-        factor = attempt(jitter)
-        if factor is not None:
-            return factor
-    raise FloatingPointError("covariance matrix is not finite")
+JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # tried in turn on the diagonal until the factor exists
 
 
 def factorise(K: FloatArray, diagonal: FloatArray) -> FloatArray:
@@ -33,19 +17,21 @@ def factorise(K: FloatArray, diagonal: FloatArray) -> FloatArray:
         K: Symmetric, of which the lower triangle is read and the diagonal written, shape (u, u).
         diagonal: Shape (u,).
 
+    Raises:
+        FloatingPointError: The matrix holds numbers that are not finite.
+
     Example:
         >>> factorise(np.zeros((2, 2)), np.array([4.0, 9.0]))
         array([[2., 0.],
                [0., 3.]])
     """
-
-    def attempt(jitter: float) -> FloatArray | None:
+    for jitter in JITTERS:
         np.fill_diagonal(K, diagonal + jitter)
         # A C-ordered lower triangle is LAPACK's upper one; overwriting would lose K, should a larger jitter be needed.
         factor, failure = lapack.dpotrf(K.T, lower=0, clean=1, overwrite_a=0)
-        return None if failure or not np.isfinite(factor.diagonal()).all() else np.asarray(factor.T)
-
-    return least_jitter(attempt)
+        if failure == 0 and np.isfinite(factor.diagonal()).all():
+            return np.asarray(factor.T)
+    raise FloatingPointError("covariance matrix is not finite")
 
 
 def solve_factored(factor: FloatArray, right: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genbayes.arrays import BoolArray, FloatArray
+from genbayes.arrays import FloatArray
 
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -64,7 +64,8 @@ def minimise_within(
     value, gradient = loss(point)
     for _ in range(n_steps):
         free = ~(((point <= lower) & (gradient > 0)) | ((point >= upper) & (gradient < 0)))
-        direction = _newton_direction(B, gradient, free)
+        direction = np.zeros_like(gradient)
+        direction[free] = -np.linalg.solve(B[np.ix_(free, free)], gradient[free])
         if -0.5 * float(gradient @ direction) < tolerance:
             break
         found = _search_along(loss, point, value, gradient, direction, bounds)
@@ -74,12 +75,6 @@ def minimise_within(
         _update(B, step, change)
         point, value, gradient = found
     return Minimum(point, value, B)
-
-
-def _newton_direction(B: FloatArray, gradient: FloatArray, free: BoolArray) -> FloatArray:
-    direction = np.zeros_like(gradient)
-    direction[free] = -np.linalg.solve(B[np.ix_(free, free)], gradient[free])
-    return direction
 
 
 def _search_along(

@@ -16,7 +16,7 @@ from scipy.spatial import KDTree
 from torch import Tensor
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.models.gp.cholesky import least_jitter
+from genbayes.models.gp.cholesky import JITTERS
 from genbayes.models.gp.kernels import matern52_with_slope, slices
 from genbayes.models.gp.likelihood import Profile, Replicates, profile_out
 
@@ -185,13 +185,12 @@ def _factors(covariance: Tensor, noise: Tensor) -> Tensor:
     """Lower Cholesky factors of a batch of covariance matrices with noise on the diagonal."""
     K = covariance.clone()
     diagonal = covariance.diagonal(dim1=1, dim2=2)
-
-    def attempt(jitter: float) -> Tensor | None:
+    for jitter in JITTERS:
         K.diagonal(dim1=1, dim2=2).copy_(diagonal + noise + jitter)
         factors, failures = torch.linalg.cholesky_ex(K)
-        return None if bool(failures.any()) else factors
-
-    return least_jitter(attempt)
+        if not bool(failures.any()):
+            return torch.as_tensor(factors)
+    raise FloatingPointError("a covariance matrix is not finite")
 
 
 TREE_INPUTS = 8  # with more inputs that matter a k-d tree visits nearly every row

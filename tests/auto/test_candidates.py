@@ -6,13 +6,7 @@ import pytest
 from genbayes import InvalidInput
 from genbayes.auto.trials import choose_candidates
 from genbayes.models.gp.stationary import EXACT_LIMIT
-from genbayes.models.registry import (
-    FEWEST_RUNS_FOR_FOURIER,
-    MOST_RUNS_FOR_GP,
-    MOST_RUNS_FOR_NOISE_GP,
-    Facts,
-    registered_models,
-)
+from genbayes.models.registry import MOST_RUNS_FOR_GP, Facts, registered_models
 
 NAMES = tuple(registered_models())
 
@@ -35,9 +29,7 @@ def test_regimes_bring_in_the_models_of_jumps() -> None:
 
 @pytest.mark.parametrize("n_regimes", [1, 2])
 def test_runs_are_tried_with_fourier_features_where_they_are_enough(n_regimes: int) -> None:
-    few, many = (
-        names(None, Facts(n=n, n_regimes=n_regimes)) for n in (FEWEST_RUNS_FOR_FOURIER - 1, FEWEST_RUNS_FOR_FOURIER)
-    )
+    few, many = (names(None, Facts(n=n, n_regimes=n_regimes)) for n in (299, 300))
     assert "iqn-wavy" in many
     assert "iqn-wavy" not in few
     (wavy,) = choose_candidates(["iqn-wavy"], FEW)
@@ -45,7 +37,7 @@ def test_runs_are_tried_with_fourier_features_where_they_are_enough(n_regimes: i
 
 
 def test_many_runs_leave_out_what_would_take_too_long() -> None:
-    assert "het-gp" not in names(None, Facts(n=MOST_RUNS_FOR_NOISE_GP + 1, n_regimes=1))
+    assert "het-gp" not in names(None, Facts(n=2_501, n_regimes=1))
     huge = names(None, Facts(n=MOST_RUNS_FOR_GP + 1, n_regimes=1))
     assert "sparse-gp" in huge
     assert not set(huge) & {"gp", "gp-iqn"}

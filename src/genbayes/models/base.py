@@ -34,8 +34,8 @@ from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, check_wit
 from genbayes.distribution import Normal, PredictiveDistribution
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.protocols import Of
-from genbayes.models.registry import save_model
-from genbayes.persistence import State
+from genbayes.models.registry import state_of
+from genbayes.persistence import State, write_state
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice
 
@@ -72,7 +72,7 @@ class Surrogate(ABC):
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the fitted model to one file without pickle; an existing file is replaced only by a whole new one."""
-        return save_model(self, path)
+        return write_state(path, state_of(self))
 
 
 @dataclass(frozen=True)

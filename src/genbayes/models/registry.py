@@ -14,22 +14,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module, metadata
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
-from genbayes.persistence import Savable, State, read_state, write_state
+from genbayes.persistence import Savable, State, read_state
 from genbayes.validation import suggest
 
 if TYPE_CHECKING:
     from genbayes.models.protocols import Fits
 
-
-ENTRY_POINTS = "genbayes.models"
-FEWEST_RUNS_FOR_TREES = 300  # a leaf holds ten or more, which leaves little to split of fewer
-FEWEST_RUNS_FOR_FOURIER = 300  # of fewer, Fourier features are rather memorised
-MOST_RUNS_FOR_NOISE_GP = 2_500  # distinct inputs that the heteroskedastic GP takes within a minute
-MOST_RUNS_FOR_SMOOTH_GP = 3_000  # distinct inputs that the smoothest kernel takes at all
 MOST_RUNS_FOR_GP = 30_000  # beyond, a sparse GP is tried instead
 
 
@@ -103,10 +96,6 @@ class RegisteredModel:
         return made
 
 
-def _is_boosting_possible(facts: Facts) -> bool:
-    return facts.n >= FEWEST_RUNS_FOR_TREES and find_spec("lightgbm") is not None
-
-
 # Models in the order in which they are tried, the quick ones first.
 OURS = (
     RegisteredModel(
@@ -126,7 +115,7 @@ OURS = (
         settings={"kernel": "squared-exponential"},
         assumes="a function with derivatives of every order, plus normal noise of constant size",
         suits="few runs, a response without kinks",
-        worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_SMOOTH_GP and facts.n_regimes == 1,
+        worth_trying=lambda facts: facts.n <= 3_000 and facts.n_regimes == 1,  # exact so far, and no further
     ),
     RegisteredModel(
         name="sparse-gp",
@@ -183,7 +172,7 @@ OURS = (
         settings={"n_layers": 3, "n_fourier": 64, "dropout": 0.0},
         assumes="quantiles that may oscillate with x; distributions of any shape",
         suits="a response that changes quickly along some input",
-        worth_trying=lambda facts: facts.n >= FEWEST_RUNS_FOR_FOURIER,
+        worth_trying=lambda facts: facts.n >= 300,  # of fewer, Fourier features are rather memorised
     ),
     RegisteredModel(
         name="het-gp",
@@ -192,7 +181,7 @@ OURS = (
         disk_name="HeteroskedasticGP",
         assumes="as the stationary GP, the log noise another smooth function",
         suits="noise that depends on x, replicates",
-        worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_NOISE_GP,
+        worth_trying=lambda facts: facts.n <= 2_500,  # distinct inputs that it takes within a minute
         refines="gp",
     ),
     RegisteredModel(
@@ -222,7 +211,8 @@ OURS = (
         disk_name="BoostedQuantiles",
         assumes="quantiles constant in pieces",
         suits="many runs, thresholds, distributions of any shape",
-        worth_trying=_is_boosting_possible,
+        # a leaf holds ten runs or more, which leaves little to split of fewer
+        worth_trying=lambda facts: facts.n >= 300 and find_spec("lightgbm") is not None,
     ),
     RegisteredModel(
         name="network",
@@ -262,9 +252,7 @@ OUR_PARTS: dict[str, str | type] = {
     "BoundaryFeatures": "genbayes.models.regimes.features:BoundaryFeatures",
     "Identity": "genbayes.models.regimes.features:Identity",
 }
-# Models of our second distribution, whose files may not name it: disk name -> package, and how to get that.
-HOW_TO_GET_RIVALS = "in a clone of genbayes: pip install -e benchmarks"
-RIVALS = {"NaturalGradientBoosting": "genbayes_bench", "QuantileForest": "genbayes_bench"}
+RIVALS = ("NaturalGradientBoosting", "QuantileForest")  # models of our benchmarks, whose older files do not say so
 
 _models = {model.name: model for model in OURS}
 _parts = dict(OUR_PARTS)
@@ -349,10 +337,7 @@ def registered_models() -> dict[str, RegisteredModel]:
 
 
 def registered_here() -> tuple[RegisteredModel, ...]:
-    """What `register_model` added in this process: `adopt_models` makes another one know it.
-
-    `AutoSurrogate` carries them when it is sent to a worker; plug-ins need none of this.
-    """
+    """What `register_model` added in this process, no plug-ins; `AutoSurrogate` takes them along to workers."""
     return tuple(_own.values())
 
 
@@ -371,11 +356,6 @@ def find_model(name: str, argument: str = "name") -> RegisteredModel:
         hint = suggest(name, known) if isinstance(name, str) else ""
         raise InvalidInput(f"{argument} must be among {', '.join(known)}, got {name!r}{hint}")
     return known[name]
-
-
-def save_model(model: object, path: str | os.PathLike[str]) -> Path:
-    """Write a fitted model to one file without pickle; an existing file is replaced only by a whole new one."""
-    return write_state(path, state_of(model))
 
 
 def state_of(model: object) -> State:
@@ -419,7 +399,7 @@ def restore_model(state: State) -> Any:
     """The model that a state describes; models inside it come through the same registry."""
     entry = next((entry for entry in registered_models().values() if entry.disk_name == state.kind), None)
     if entry is None:
-        raise UnreadableFile(_unknown(state))
+        raise _not_registered(state)
     model_class = entry.load_class()
     try:
         return model_class.from_state(state)
@@ -453,16 +433,16 @@ def state_of_part(part: Savable, what: str) -> State:
     return State(name, state.values, state.arrays)
 
 
-def _unknown(state: State) -> str:
-    """What to say of a file whose model is not registered; the package that it names is said, never imported."""
-    package = RIVALS.get(state.kind, state.values.get("plugin"))
-    if package is None:
-        return (
-            f"the model file must hold a registered model, got {state.kind!r}; "
-            "load it with the version of genbayes that wrote it"
-        )
-    how = HOW_TO_GET_RIVALS if state.kind in RIVALS else f"install it, or import what registers {state.kind}"
-    return f"{package} must be installed to load a {state.kind}, got none; {how}"
+def _not_registered(state: State) -> UnreadableFile:
+    """What is wrong with a file whose model is unknown; the package that it names is said, never imported."""
+    if state.kind in RIVALS:
+        package, how = "genbayes_bench", "in a clone of genbayes: pip install -e benchmarks"
+    elif "plugin" in state.values:
+        package, how = state.values["plugin"], f"install it, or import what registers {state.kind}"
+    else:
+        rule = f"the model file must hold a registered model, got {state.kind!r}"
+        return UnreadableFile(f"{rule}; load it with the version of genbayes that wrote it")
+    return UnreadableFile(f"{package} must be installed to load a {state.kind}, got none; {how}")
 
 
 def _add(entry: RegisteredModel) -> None:
@@ -503,14 +483,11 @@ def _find_plugins() -> None:
 
 @cache
 def _entry_points() -> tuple[metadata.EntryPoint, ...]:
-    return tuple(metadata.entry_points(group=ENTRY_POINTS))
+    return tuple(metadata.entry_points(group="genbayes.models"))
 
 
 def _load_class(home: str | type) -> Any:
-    if isinstance(home, type):
-        return home
-    module, _, name = home.partition(":")
-    return getattr(import_module(module), name)
+    return home if isinstance(home, type) else getattr(import_module(home.partition(":")[0]), home.partition(":")[2])
 
 
 def _is_class(home: str | type, cls: type) -> bool:

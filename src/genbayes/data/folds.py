@@ -84,6 +84,32 @@ def draw_folds(
     return fold
 
 
+def draw_stratified_folds(Z: FloatArray, label: IntArray, rng: np.random.Generator) -> list[IntArray]:
+    """Folds with equal shares of every label; rows of one input stay together, so that a fold is new to the others.
+
+    Five folds, or ten of fewer than 200 distinct inputs, which cannot spare a fifth of them.
+
+    Args:
+        Z: Inputs, shape (n, p).
+        label: Label of each row, such as its regime, shape (n,).
+        rng: Draws the order.
+
+    Returns:
+        Row numbers of each fold, sorted.
+
+    Example:
+        >>> folds = draw_stratified_folds(np.arange(400.0)[:, None], np.arange(400) % 2, np.random.default_rng(0))
+        >>> [len(fold) for fold in folds]
+        [80, 80, 80, 80, 80]
+    """
+    _, first, group = np.unique(Z, axis=0, return_index=True, return_inverse=True)
+    n_folds = min(5 if len(first) >= 200 else 10, len(first))
+    order = rng.permutation(len(first))
+    order = order[np.argsort(label[first][order], kind="stable")]
+    fold = deal_folds(order, n_folds)[group.reshape(-1)]
+    return [np.flatnonzero(fold == j) for j in range(n_folds)]
+
+
 def draw_member_folds(n: int, n_members: int, rng: np.random.Generator) -> IntArray:
     """Rows that each member of an ensemble holds out: a random fifth, member j the fold j mod 5.
 

@@ -26,8 +26,7 @@ from genbayes.models.gp import FittedGP, Replicates, fit_gp
 from genbayes.models.gp.stationary import FittedProcess, GPSurrogate
 from genbayes.models.protocols import Of
 from genbayes.models.regimes.classifier import FEWEST_INPUTS, RegimeClassifier, fit_classifier
-from genbayes.models.regimes.mixture import GaussianMixture, evidence_of, find_regimes
-from genbayes.models.regimes.stacking import responsibilities
+from genbayes.models.regimes.mixture import GaussianMixture, evidence_of, find_regimes, responsibilities
 from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import RandomState

@@ -114,13 +114,16 @@ class HasSummary(Protocol):
 
 @runtime_checkable
 class SplitsRegimes(Protocol):
-    """A fitted feature map that splits runs into regimes, under each of which a model is asked in turn."""
+    """A fitted feature map that splits runs into regimes, in each of which a model is asked in turn.
+
+    One whose `levels` have length 1 splits nothing, and the other methods are not called.
+    """
 
     def conditioned(self, Z: FloatArray, /) -> FloatArray:
         """What a model should learn from, given the features of the runs just fitted, (n, p) -> (n, p)."""
 
     def alternatives(self, Z: FloatArray, /) -> tuple[FloatArray, list[FloatArray]]:
-        """Probability of each regime, (n, k), and the features under each, k of (n, p)."""
+        """Probability of each regime, (n, k), and the features in each, k of (n, p)."""
 
     def standardised(self, y: FloatArray, /) -> FloatArray:
         """Responses of the runs just fitted, free of each regime's location and scale, (n,) -> (n,)."""

@@ -96,7 +96,7 @@ def test_a_file_without_one_of_its_tensors_is_refused(make, runs, tmp_path: Path
     ],
 )
 def test_a_crafted_manifest_is_refused_in_one_sentence(make, runs, tmp_path: Path, key: str, value: object) -> None:
-    state = make().fit(*runs).to_state()
+    state = make(features=Identity()).fit(*runs).to_state()
     path = write_state(tmp_path / "model.gb", State(state.kind, {**state.values, key: value}, state.arrays))
     with pytest.raises(UnreadableFile, match="the model file must"):
         load(path)

@@ -120,13 +120,12 @@ def test_what_was_tried_for_fewer_epochs_is_trained_for_all_of_them(make, runs, 
 @pytest.mark.parametrize(("gain", "chosen"), [(0.5, "deep"), (0.02, "shallow"), (-0.5, "shallow")])
 def test_the_deep_plan_must_earn_its_freedom(gain: float, chosen: str) -> None:
     """Gains of 0.5 or 0.02 with a standard error of 1 / sqrt(200) = 0.07."""
-    noise = torch.randn(2, 100, generator=torch.Generator().manual_seed(0))
-    noise -= noise.mean()
+    noise = np.random.default_rng(0).standard_normal(200)
 
-    def attempt(name: str, scores: torch.Tensor) -> Attempt:
-        return Attempt(Plan(name, None, torch.ones(1), is_deep=name == "deep"), None, None, scores, torch.ones(2, 100))
+    def attempt(name: str, scores: np.ndarray) -> Attempt:
+        return Attempt(Plan(name, None, torch.ones(1), is_deep=name == "deep"), None, None, scores, np.ones(200))
 
-    shallow, deep = attempt("shallow", torch.ones(2, 100)), attempt("deep", 1 - gain + noise)
+    shallow, deep = attempt("shallow", np.ones(200)), attempt("deep", 1 - gain + noise - noise.mean())
     assert best_of([shallow, deep]).plan.name == chosen
 
 
@@ -142,8 +141,8 @@ class ScriptedTeam(Team):
         job = plan.name, n_rounds or plan.settings.training.n_rounds
         tried.append(job)
         history = History(*[np.empty(0)] * 4, seconds=0.0, n_threads=1, is_unfinished=plan.name in unfinished)
-        gain = torch.tensor([[1.0, -1.0]]) * scores.get(("doubt about", plan.name), 0.0)
-        return Attempt(plan, None, history, scores[job] + gain, torch.ones(1, 2))
+        doubt = np.array([1.0, -1.0]) * scores.get(("doubt about", plan.name), 0.0)
+        return Attempt(plan, None, history, scores[job] + doubt, np.ones(2))
 
 
 def plan(name: str, n_rounds: int = 3) -> Plan:

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
+from genbayes.data.folds import draw_stratified_folds
 from genbayes.errors import UnreadableFile
 from genbayes.models.regimes import classifier
-from genbayes.models.regimes.classifier import RegimeClassifier, draw_folds, fit_classifier
+from genbayes.models.regimes.classifier import RegimeClassifier, fit_classifier
+from genbayes.models.regimes.mixture import responsibilities
 from genbayes.models.regimes.perceptron import PerceptronScores, fit_perceptrons
-from genbayes.models.regimes.stacking import fit_stack, mixture_loss, responsibilities
+from genbayes.models.regimes.stacking import fit_stack, mixture_loss
 from genbayes.models.regimes.svm import fit_kernel
 from genbayes.persistence import State
 
@@ -92,13 +94,13 @@ def test_a_row_does_not_depend_on_its_company(learnt) -> None:
 
 def test_rows_of_one_input_share_a_fold() -> None:
     Z = np.repeat(np.arange(60.0), 3)[:, None]
-    for fold in draw_folds(Z, np.zeros(180, np.int64), np.random.default_rng(0)):
+    for fold in draw_stratified_folds(Z, np.zeros(180, np.int64), np.random.default_rng(0)):
         assert np.isin(Z[np.setdiff1d(np.arange(180), fold), 0], Z[fold, 0]).sum() == 0
 
 
 def test_every_fold_leaves_some_of_a_small_regime_to_learn_from() -> None:
     label = (np.arange(40) < 5).astype(np.int64)
-    for fold in draw_folds(np.arange(40.0)[:, None], label, np.random.default_rng(0)):
+    for fold in draw_stratified_folds(np.arange(40.0)[:, None], label, np.random.default_rng(0)):
         assert label[fold].sum() <= 1
 
 
@@ -119,7 +121,7 @@ def test_a_machine_with_one_regime_in_sight_names_it() -> None:
 
 def networks(n: int = 300) -> tuple[PerceptronScores, np.ndarray, np.ndarray, list[np.ndarray]]:
     X, label = disc(n, 9)
-    folds = draw_folds(X, label, np.random.default_rng(0))
+    folds = draw_stratified_folds(X, label, np.random.default_rng(0))
     fitted = fit_perceptrons(X, evidence_for(label, 2), np.ones(n), folds, np.random.default_rng(1))
     return fitted, X, label, folds
 

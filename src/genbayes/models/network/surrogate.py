@@ -349,9 +349,7 @@ class QuantileSurrogate(ScaledSurrogate):
 
 def _as_maps(features: FeatureMap | Sequence[FeatureMap] | None) -> list[FeatureMap]:
     """Unfitted copies of the feature maps, in order."""
-    if features is None:
-        return [Identity()]
-    maps = list(features) if isinstance(features, (list, tuple)) else [features]
+    maps = list(features) if isinstance(features, (list, tuple)) else [] if features is None else [features]
     for each in maps:
         if not isinstance(each, FeatureMap):
             raise InvalidInput(f"features must be None, a feature map or a list of them, got {each!r}")

@@ -188,31 +188,25 @@ class Attempt:
         plan: How.
         network: The members.
         history: The course of the training.
-        scores: CRPS at every row that each held out, shape (K, a).
-        weight: Weights of these rows, shape (K, a).
+        scores: CRPS at every row that each held out, shape (K a,).
+        weight: Weights of these rows, shape (K a,).
     """
 
     plan: Plan
     network: PriorIQN
     history: History
-    scores: Tensor
-    weight: Tensor
-
-    @property
-    def score(self) -> float:
-        """Mean CRPS on the rows held out."""
-        return float((self.weight / self.weight.sum() * self.scores).sum())
+    scores: FloatArray
+    weight: FloatArray
 
     def clearly_beats(self, other: Attempt) -> bool:
         """Whether this is better by more than a standard error of the paired difference."""
-        ours, theirs, weight = (part.double().cpu().ravel() for part in (self.scores, other.scores, self.weight))
-        return is_clearly_better(ours, theirs, weight)
+        return is_clearly_better(self.scores, other.scores, self.weight)
 
 
 def best_of(attempts: Sequence[Attempt]) -> Attempt:
-    """The attempt with the best score, a deep one only where it clearly beats the best of the others."""
-    simple = min((each for each in attempts if not each.plan.is_deep), key=lambda attempt: attempt.score)
-    best = min(attempts, key=lambda attempt: attempt.score)
+    """The attempt with the best mean score, a deep one only where it clearly beats the best of the others."""
+    in_order = sorted(attempts, key=lambda attempt: np.average(attempt.scores, weights=attempt.weight))
+    best, simple = in_order[0], next(each for each in in_order if not each.plan.is_deep)
     return best if best.clearly_beats(simple) else simple
 
 
@@ -243,7 +237,9 @@ class Team:
             network, history = fit_iqn(
                 self.rows, settings, generators, input_scale=plan.input_scale, aside=aside, report=report
             )
-        return Attempt(plan, network, history, held_out_scores(network, self.rows, aside), self.rows.weight[aside])
+        found = held_out_scores(network, self.rows, aside), self.rows.weight[aside]
+        scores, weight = (part.double().cpu().numpy().ravel() for part in found)
+        return Attempt(plan, network, history, scores, weight)
 
     def choose(self, plans: Sequence[Plan], fourier: Plan | None = None) -> Attempt:
         """The first two members trained by the plan that serves them best on the rows they held out.

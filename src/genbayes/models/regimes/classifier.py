@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genbayes.arrays import FloatArray, IntArray
-from genbayes.data.folds import deal_folds
+from genbayes.arrays import FloatArray
+from genbayes.data.folds import draw_stratified_folds
 from genbayes.data.scaling import InputScaler
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.regimes.perceptron import PerceptronScores, fit_perceptrons
@@ -24,10 +24,8 @@ from genbayes.persistence import State
 from genbayes.progress import Report
 
 FEWEST_INPUTS = 4  # distinct ones: two on either side of a boundary, so that one of a side can be left out
-N_FOLDS = 5
-MANY_FOLDS, FEW_ROWS = 10, 200  # few rows cannot spare a fifth of them
 MANY_ROWS = 2_000  # from here on networks are asked too; with fewer they add next to nothing and take longest
-NO_SAY = 1e-3  # a classifier whose scores move the sum of all by less than this share is left out
+MIN_WEIGHT = 1e-3  # a classifier whose scores move the sum of all by less than this share is left out
 MEMBERS: dict[str, Callable[[State, int, int], Member]] = {
     "LinearScores": LinearScores.from_state,
     "KernelScores": KernelScores.from_state,
@@ -41,7 +39,7 @@ class RegimeClassifier:
 
     Attributes:
         scaler: Standardises the inputs.
-        members: The classifiers that have a say.
+        members: The classifiers.
         stack: How their scores become probabilities.
     """
 
@@ -104,16 +102,25 @@ def fit_classifier(
     rng_folds, rng_rows, rng_networks = rng.spawn(3)
     scaler = InputScaler.learn(X, weight)
     Z = scaler.transform(X)
-    folds = draw_folds(Z, label.argmax(axis=1), rng_folds)
+    folds = draw_stratified_folds(Z, label.argmax(axis=1), rng_folds)
     trials = KernelTrials(Z, evidence, label, weight, folds, rng_rows.permutation(len(Z)))
     place = walk(trials.loss)
     members: list[Member] = [fit_linear(Z, evidence, weight), trials.fit(place)]
-    unseen = [_linear_out_of_fold(Z, evidence, weight, folds), trials.out_of_fold(place)]
+    unseen = [np.empty(evidence.shape), trials.out_of_fold(place)]
+    for rows in folds:
+        others = np.setdiff1d(np.arange(len(Z)), rows)
+        unseen[0][rows] = fit_linear(Z[others], evidence[others], weight[others]).scores(Z[rows])
     if len(Z) >= MANY_ROWS:
         networks = fit_perceptrons(Z, evidence, weight, folds, rng_networks, report)
         members.append(networks)
         unseen.append(networks.out_of_fold(Z, folds))
-    return _committee(scaler, members, unseen, evidence, weight)
+    stack, _ = fit_stack(unseen, evidence, weight)
+    influence = stack.slope * np.array([scores.std() for scores in unseen])
+    chosen = np.flatnonzero(influence >= max(MIN_WEIGHT * influence.sum(), float(np.finfo(np.float64).tiny)))
+    chosen = chosen if len(chosen) else np.zeros(1, np.int64)  # inputs that tell nothing: one member, of slope 0
+    stack, _ = fit_stack([unseen[j] for j in chosen], evidence, weight)
+    classifier = RegimeClassifier(scaler, tuple(members[j] for j in chosen), stack)
+    return classifier, stack.probabilities([unseen[j] for j in chosen])
 
 
 def require_distinct(X: FloatArray, wanted_by: str) -> None:
@@ -124,52 +131,3 @@ def require_distinct(X: FloatArray, wanted_by: str) -> None:
             f"X must have at least {FEWEST_INPUTS} distinct rows for {wanted_by} to learn a boundary from, "
             f"got {n_distinct}; add runs at other inputs, or do without"
         )
-
-
-def draw_folds(Z: FloatArray, label: IntArray, rng: np.random.Generator) -> list[IntArray]:
-    """Folds with equal shares of every label; rows of one input stay together, so that a fold is new to the others.
-
-    Args:
-        Z: Inputs, shape (n, p).
-        label: Most probable regime of each row, shape (n,).
-        rng: Draws the order.
-
-    Returns:
-        Row numbers of each fold, sorted.
-
-    Example:
-        >>> folds = draw_folds(np.arange(400.0)[:, None], np.arange(400) % 2, np.random.default_rng(0))
-        >>> [len(fold) for fold in folds]
-        [80, 80, 80, 80, 80]
-    """
-    _, first, group = np.unique(Z, axis=0, return_index=True, return_inverse=True)
-    n_folds = min(N_FOLDS if len(first) >= FEW_ROWS else MANY_FOLDS, len(first))
-    order = rng.permutation(len(first))
-    order = order[np.argsort(label[first][order], kind="stable")]
-    fold = deal_folds(order, n_folds)[group.reshape(-1)]
-    return [np.flatnonzero(fold == j) for j in range(n_folds)]
-
-
-def _linear_out_of_fold(Z: FloatArray, evidence: FloatArray, weight: FloatArray, folds: list[IntArray]) -> FloatArray:
-    scores = np.empty(evidence.shape)
-    for rows in folds:
-        others = np.setdiff1d(np.arange(len(Z)), rows)
-        scores[rows] = fit_linear(Z[others], evidence[others], weight[others]).scores(Z[rows])
-    return scores
-
-
-def _committee(
-    scaler: InputScaler,
-    members: list[Member],
-    unseen: list[FloatArray],
-    evidence: FloatArray,
-    weight: FloatArray,
-) -> tuple[RegimeClassifier, FloatArray]:
-    """The members that have a say, and the probabilities of rows they had not seen."""
-    stack, _ = fit_stack(unseen, evidence, weight)
-    say = stack.slope * np.array([scores.std() for scores in unseen])
-    chosen = np.flatnonzero(say >= max(NO_SAY * say.sum(), float(np.finfo(np.float64).tiny)))
-    chosen = chosen if len(chosen) else np.zeros(1, np.int64)  # inputs that tell nothing: one member, of slope 0
-    stack, _ = fit_stack([unseen[j] for j in chosen], evidence, weight)
-    probabilities = stack.probabilities([unseen[j] for j in chosen])
-    return RegimeClassifier(scaler, tuple(members[j] for j in chosen), stack), probabilities

@@ -1,4 +1,10 @@
-"""T(x) = x, the plain GBC of the paper."""
+"""Feature maps z = T(x), paper Definition 1: the interface, T(x) = x, and boundary features (GBC-Aug, section 4.2).
+
+A map may look at the responses while it is fitted, so `fit_transform` must return honest features: for a training
+row, what the map would have said of it had it not seen that row's response. The first d columns of z are x. A map that
+splits the runs into regimes may say more: what a model should learn from, and how its answers in each are to be mixed
+(`models.protocols.SplitsRegimes`).
+"""
 
 from __future__ import annotations
 
@@ -14,8 +20,7 @@ from genbayes.data.dataset import Dataset
 from genbayes.data.scaling import weighted_moments
 from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
 from genbayes.models.regimes.classifier import RegimeClassifier, fit_classifier, require_distinct
-from genbayes.models.regimes.mixture import MOST_REGIMES, GaussianMixture, evidence_of, find_regimes
-from genbayes.models.regimes.stacking import responsibilities
+from genbayes.models.regimes.mixture import MOST_REGIMES, GaussianMixture, evidence_of, find_regimes, responsibilities
 from genbayes.persistence import State
 from genbayes.validation import check_count
 
@@ -41,17 +46,47 @@ class FeatureMap(BaseEstimator, ABC):
         """The map that `to_state` described."""
 
 
+class Identity(FeatureMap):
+    """Features are the inputs.
+
+    Example:
+        >>> Identity().transform(np.array([[1.0, 2.0]]))
+        array([[1., 2.]])
+    """
+
+    def fit_transform(self, data: Dataset, rng: np.random.Generator) -> FloatArray:
+        """The inputs of the runs, (n, d)."""
+        return data.X
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """The inputs themselves."""
+        return X
+
+    def to_state(self) -> State:
+        """Nothing but its name."""
+        return State("Identity")
+
+    @classmethod
+    def from_state(cls, state: State) -> Identity:
+        """A new one."""
+        return cls()
+
+
 class OneRegimeWarning(GenBayesWarning):
     """The response has one regime, so that boundary features add nothing."""
 
 
 class BoundaryFeatures(FeatureMap):
-    """Inputs followed by the probability of the upper regime, or by that of each where there are more than two.
+    """T(x) = [x, c(x)]: inputs and the probability of the upper regime, or of each where there are more than two.
+
+    A mixture on y says what regime a run lies in (`mixture`), a committee learns that from x (`classifier`), and its
+    probabilities are appended to x. Training rows get out-of-fold probabilities: as unsure near the boundary as those
+    of new inputs will be.
 
     Args:
         n_regimes: Number of regimes; None to find it in the responses.
-        mix: Whether a model on top learns the law within each regime and mixes these by the probabilities; False shows
-            it the probabilities themselves, as the paper does.
+        mix: Whether a model on top learns the distribution within each regime and mixes these by the probabilities;
+            False shows it the probabilities themselves, as the paper does.
 
     Attributes:
         mixture_: One Gaussian for each regime, in order of their means.
@@ -90,7 +125,14 @@ class BoundaryFeatures(FeatureMap):
         self.mixture_ = find_regimes(data.y, data.weight, self._checked_number(data.y))
         self.n_inputs_ = data.X.shape[1]
         if len(self.mixture_) == 1:
-            return self._without_regimes(data.X)
+            self.classifier_, self.accuracy_ = None, 1.0
+            warnings.warn(
+                "the response has one regime, so BoundaryFeatures adds nothing and T(x) = x was used; "
+                "pass n_regimes=2 to insist on two",
+                OneRegimeWarning,
+                stacklevel=2,
+            )
+            return data.X
         require_distinct(data.X, "BoundaryFeatures")
         evidence = evidence_of(self.mixture_, data.y)
         label = responsibilities(evidence, self.mixture_.share)
@@ -105,7 +147,10 @@ class BoundaryFeatures(FeatureMap):
         self.accuracy_ = float(np.average(right, weights=data.weight))
         # the regime that response and input together name, the latter by classifiers that have not seen the run
         self._regime = (np.log(np.maximum(unseen, np.finfo(np.float64).tiny)) + evidence).argmax(axis=1)
-        self.location_, self.scale_ = _levels_of(data, self._regime, self.n_regimes_)
+        self.location_, self.scale_ = np.zeros(self.n_regimes_), np.ones(self.n_regimes_)  # as of an empty regime
+        for k in np.unique(self._regime):
+            rows = self._regime == k
+            self.location_[k], self.scale_[k] = weighted_moments(data.y[rows], data.weight[rows])
         return self._appended(data.X, unseen)
 
     def transform(self, X: FloatArray) -> FloatArray:
@@ -115,29 +160,25 @@ class BoundaryFeatures(FeatureMap):
             return X
         return self._appended(X, self.classifier_.probabilities(X))
 
-    def conditioned(self, Z: FloatArray) -> FloatArray:
-        """Features of the runs just fitted with their regimes in place of the probabilities, (n, p) -> (n, p)."""
-        return self._in_regime(Z, self._regime) if self.mix and self.classifier_ is not None else Z
-
-    def alternatives(self, Z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """Probabilities of the regimes, (n, k), and features in each, k of (n, p)."""
-        if not self.mix or self.classifier_ is None:
-            return np.ones((len(Z), 1)), [Z]
-        upper = Z[:, self._columns]
-        probability = np.column_stack([1 - upper, upper]) if self.n_regimes_ == 2 else upper
-        return probability, [self._in_regime(Z, np.full(len(Z), k)) for k in range(self.n_regimes_)]
-
-    def standardised(self, y: FloatArray) -> FloatArray:
-        """Responses of the runs just fitted minus the mean of their regime, over its spread, (n,) -> (n,)."""
-        if not self.mix or self.classifier_ is None:
-            return y
-        return np.asarray((y - self.location_[self._regime]) / self.scale_[self._regime])
-
     def levels(self) -> tuple[FloatArray, FloatArray]:
         """Mean and spread of the responses in each regime, (k,) each; one of 0 and 1 where nothing is split."""
         if not self.mix or self.classifier_ is None:
             return np.zeros(1), np.ones(1)
         return self.location_, self.scale_
+
+    def standardised(self, y: FloatArray) -> FloatArray:
+        """Responses of the runs just fitted minus the mean of their regime, over its spread, (n,) -> (n,)."""
+        return np.asarray((y - self.location_[self._regime]) / self.scale_[self._regime])
+
+    def conditioned(self, Z: FloatArray) -> FloatArray:
+        """Features of the runs just fitted with their regimes in place of the probabilities, (n, p) -> (n, p)."""
+        return self._in_regime(Z, self._regime)
+
+    def alternatives(self, Z: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        """Probabilities of the regimes, (n, k), and features in each, k of (n, p)."""
+        upper = Z[:, self._columns]
+        probability = np.column_stack([1 - upper, upper]) if self.n_regimes_ == 2 else upper
+        return probability, [self._in_regime(Z, np.full(len(Z), k)) for k in range(self.n_regimes_)]
 
     def to_state(self) -> State:
         """The mixture, the classifier and how good it is."""
@@ -183,17 +224,6 @@ class BoundaryFeatures(FeatureMap):
             raise InvalidInput(f"n_regimes must be at most {most} for these responses, got {wanted}")
         return wanted
 
-    def _without_regimes(self, X: FloatArray) -> FloatArray:
-        """T(x) = x, and a warning that says so."""
-        self.classifier_, self.accuracy_ = None, 1.0
-        warnings.warn(
-            "the response has one regime, so BoundaryFeatures adds nothing and T(x) = x was used; "
-            "pass n_regimes=2 to insist on two",
-            OneRegimeWarning,
-            stacklevel=3,
-        )
-        return X
-
     @property
     def _columns(self) -> slice:
         """Where the probabilities stand among the features."""
@@ -209,38 +239,3 @@ class BoundaryFeatures(FeatureMap):
     def _appended(self, X: FloatArray, probabilities: FloatArray) -> FloatArray:
         """With two regimes one probability says it all."""
         return np.column_stack([X, probabilities[:, 1:] if self.n_regimes_ == 2 else probabilities])
-
-
-def _levels_of(data: Dataset, regime: IntArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """Weighted mean and standard deviation of the responses in each regime, (k,) each; 0 and 1 for an empty one."""
-    location, scale = np.zeros(k), np.ones(k)
-    for each in np.unique(regime):
-        rows = regime == each
-        location[each], scale[each] = weighted_moments(data.y[rows], data.weight[rows])
-    return location, scale
-
-
-class Identity(FeatureMap):
-    """Features are the inputs.
-
-    Example:
-        >>> Identity().transform(np.array([[1.0, 2.0]]))
-        array([[1., 2.]])
-    """
-
-    def fit_transform(self, data: Dataset, rng: np.random.Generator) -> FloatArray:
-        """The inputs of the runs, (n, d)."""
-        return data.X
-
-    def transform(self, X: FloatArray) -> FloatArray:
-        """The inputs themselves."""
-        return X
-
-    def to_state(self) -> State:
-        """Nothing but its name."""
-        return State("Identity")
-
-    @classmethod
-    def from_state(cls, state: State) -> Identity:
-        """A new one."""
-        return cls()

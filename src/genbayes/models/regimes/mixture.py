@@ -1,6 +1,9 @@
-"""Mixtures of Gaussians on the line by EM: the marginal law of a response, paper section 4.2.
+"""Does the response have regimes, and how many? Peaks of its marginal distribution with real valleys between them.
 
-Whether the components are regimes, and how many there are, is asked in `regimes`.
+Paper section 3.3: "if the marginal response distribution is bimodal ... quantile-dominant weights are preferred";
+section 4.2 takes the two Gaussians of a mixture on y, fitted by EM, for regimes. Here two count as regimes only where
+BIC pays for the second and the density of y has a real valley between them: a skewed or flat response needs several
+Gaussians and still has no jump.
 """
 
 from __future__ import annotations
@@ -8,15 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.scaling import weighted_moments
 
-N_ITERATIONS = 300
-TOLERANCE = 1e-9  # gain in log-likelihood per row below which EM has converged
-SMALLEST_SPREAD = 1e-3  # of the sd of y: keeps a component from collapsing onto one repeated value
-SMALLEST_MASS = 1e-12  # of a component that has lost all its rows
+MIN_VALLEY = 0.25  # a valley shallower than this share of the lower peak may be chance
+MIN_VALLEY_Z = 3.5  # standard errors that a valley must be deep before regimes are built on it; 3 is found by looking
+# around
+MIN_SHARE = 0.05  # a share of rows below this is a tail, not a regime
+MIN_ROWS = 5  # of a regime: with fewer a classifier has nothing to learn it from
+MOST_REGIMES = 5
+MOST_RESPONSES = 4_000  # beyond, neighbouring responses are averaged before EM: shapes are seen with as many
 
 
 @dataclass(frozen=True)
@@ -67,12 +73,16 @@ def fit_gaussians(y: FloatArray, weight: FloatArray, k: int, group: IntArray | N
     start = group_by_spread(z, share, k) if group is None else group
     member = np.asarray(start[:, None] == np.arange(k), dtype=np.float64)
     previous = -np.inf
-    for _ in range(N_ITERATIONS):
-        mixture = _maximise(z, share, member)
+    for _ in range(300):
+        mass = np.maximum(share @ member, 1e-12)  # of a component that has lost all its rows
+        mean = (share * z) @ member / mass
+        variance = np.array([share * member[:, c] @ (z - mean[c]) ** 2 / mass[c] for c in range(k)])
+        sd = np.sqrt(np.maximum(variance, 1e-6))  # no component collapses onto one repeated value
+        mixture = GaussianMixture(mass, mean, sd)
         log_density = mixture.log_density(z)
         total = logsumexp(log_density, axis=1)
         likelihood = float(share @ total)
-        if likelihood - previous < TOLERANCE:
+        if likelihood - previous < 1e-9:  # per row
             break
         member, previous = np.exp(log_density - total[:, None]), likelihood
     order = np.argsort(mixture.mean)
@@ -119,23 +129,6 @@ def _best_cut(y: FloatArray, weight: FloatArray) -> tuple[float, float]:
     return float(gain[best]), float(y[between_rows[best]])
 
 
-def _maximise(z: FloatArray, share: FloatArray, member: FloatArray) -> GaussianMixture:
-    """M step: weighted share, mean and sd of each component."""
-    mass = np.maximum(share @ member, SMALLEST_MASS)
-    mean = (share * z) @ member / mass
-    variance = np.array([share * member[:, c] @ (z - mean[c]) ** 2 / mass[c] for c in range(len(mean))])
-    return GaussianMixture(mass, mean, np.sqrt(np.maximum(variance, SMALLEST_SPREAD**2)))
-
-
-DEEPEST_NOISE = 0.25  # a valley shallower than this share of the lower peak may be chance
-SURE = 3.5  # standard errors that a valley must be deep before regimes are built on it; 3 is found by looking around
-N_BINS = 2_000  # of the histogram that stands for y in the kernel density
-SMALLEST_REGIME = 0.05  # a share of rows below this is a tail, not a regime
-FEWEST_ROWS = 5  # of a regime: with fewer a classifier has nothing to learn it from
-MOST_REGIMES = 5
-MOST_RESPONSES = 4_000  # beyond, neighbouring responses are averaged before EM: shapes are seen with as many
-
-
 @dataclass(frozen=True)
 class Bimodality:
     """The verdict on a response's marginal distribution.
@@ -153,7 +146,7 @@ class Bimodality:
     @property
     def is_bimodal(self) -> bool:
         """Two regimes: BIC prefers two Gaussians, neither is marginal, and a valley parts them."""
-        return self.bic_gain > 0 and self.valley > DEEPEST_NOISE and float(self.mixture.share.min()) > SMALLEST_REGIME
+        return self.bic_gain > 0 and self.valley > MIN_VALLEY and float(self.mixture.share.min()) > MIN_SHARE
 
 
 def measure_bimodality(y: FloatArray, weight: FloatArray) -> Bimodality:
@@ -196,7 +189,7 @@ def find_regimes(y: FloatArray, weight: FloatArray, n_regimes: int | None = None
     waiting = [np.ones(len(y), dtype=bool)]
     while waiting and len(cuts) < MOST_REGIMES - 1:
         group = waiting.pop(0)
-        cut = _cut(y[group], weight[group], SMALLEST_REGIME * float(weight.sum()))
+        cut = _cut(y[group], weight[group], MIN_SHARE * float(weight.sum()))
         if cut is not None:
             cuts.append(cut)
             waiting += [group & (y <= cut), group & (y > cut)]
@@ -221,6 +214,19 @@ def evidence_of(mixture: GaussianMixture, y: FloatArray) -> FloatArray:
     return np.asarray(log_density - log_density.max(axis=1, keepdims=True))
 
 
+def responsibilities(evidence: FloatArray, share: FloatArray) -> FloatArray:
+    """Probability of each regime given the response alone: share_k L_k over its sum, (n, k).
+
+    Example:
+        >>> responsibilities(np.zeros((1, 2)), np.array([0.25, 0.75]))
+        array([[0.25, 0.75]])
+    """
+    return np.asarray(softmax(evidence + np.log(share), axis=1))
+
+
+PRIOR_SD = 10.0  # of a coefficient of a standardised input: a slope that passes from 1% to 99% within half a sd
+
+
 def condense(y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Many responses as a few thousand means of neighbours with their weights, each (m,).
 
@@ -240,16 +246,16 @@ def condense(y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]
 def _valley(y: FloatArray, weight: FloatArray, mixture: GaussianMixture) -> tuple[float, float]:
     """Depth of the valley between the two means in a kernel density of y itself, and how sure it is.
 
-    Not in the mixture's density: two Gaussians fitted to a flat response have a valley that the response has not.
-    The bandwidth is Silverman's for one component, 1.06 sd n^(-1/5). How sure: in standard
-    errors, the larger of two numbers. One is the depth itself; relative to a peak where the sum of exp(-u^2/2) over the
-    rows is S, a kernel density has standard error sqrt(0.707 / S). The other sees wide gaps among few rows: the floor,
-    where the density is below half of the lower peak, would hold E rows without a valley and lacks some, over sqrt(E).
+    Not in the mixture's density: two Gaussians fitted to a flat response have a valley that the response has not. The
+    bandwidth is Silverman's for one component, 1.06 sd n^(-1/5). How sure: in standard errors, the larger of two
+    numbers. One is the depth itself; relative to a peak where the sum of exp(-u^2/2) over the rows is S, a kernel
+    density has standard error sqrt(0.707 / S). The other sees wide gaps among few rows: the floor, where the density is
+    below half of the lower peak, would hold E rows without a valley and lacks some, over sqrt(E).
     """
     bandwidth = 1.06 * float(mixture.share @ mixture.sd) * float(weight.sum()) ** -0.2
     between = np.linspace(mixture.mean[0], mixture.mean[1], 201)
     reach = (between[0] - 4 * bandwidth, between[-1] + 4 * bandwidth)
-    count, edge = np.histogram(y, bins=N_BINS, range=reach, weights=weight)
+    count, edge = np.histogram(y, bins=2_000, range=reach, weights=weight)
     center = (edge[:-1] + edge[1:]) / 2
     density = np.exp(-0.5 * ((between[:, None] - center) / bandwidth) ** 2) @ count
     left, right = int(np.argmax(density[:101])), 100 + int(np.argmax(density[100:]))  # one peak: both in the middle
@@ -264,11 +270,11 @@ def _valley(y: FloatArray, weight: FloatArray, mixture: GaussianMixture) -> tupl
 
 def _cut(y: FloatArray, weight: FloatArray, smallest: float) -> float | None:
     """Where a group of responses, shape (n,), falls into two regimes of at least some weight; None if it is one."""
-    fewest = max(smallest, FEWEST_ROWS)
+    fewest = max(smallest, MIN_ROWS)
     if weight.sum() < 2 * fewest or y.min() == y.max():
         return None
     verdict = measure_bimodality(y, weight)
-    if not verdict.is_bimodal or _valley(y, weight, verdict.mixture)[1] < SURE:
+    if not verdict.is_bimodal or _valley(y, weight, verdict.mixture)[1] < MIN_VALLEY_Z:
         return None
     between = np.linspace(verdict.mixture.mean[0], verdict.mixture.mean[1], 201)
     lower, upper = verdict.mixture.log_density(between).T

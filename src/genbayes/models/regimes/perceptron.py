@@ -1,7 +1,7 @@
 """Scores from small deep networks, paper section 4.2: the committee's member for many runs.
 
-One network per fold of the rows, all trained in one stack. Each keeps its own fold aside, by which it also knows when
-to stop; so every row was unseen by one network, and new inputs get the mean of all.
+One network per fold of the rows, all trained in one stack. Each holds out its own fold, by which it also knows when to
+stop; so every row was unseen by one network, and new inputs get the mean of all.
 """
 
 from __future__ import annotations
@@ -20,18 +20,7 @@ from genbayes.errors import UnreadableFile
 from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import torch_generator
-from genbayes.training import TrainingSettings, minimise
-
-N_HIDDEN = 64
-N_LAYERS = 3
-LEARNING_RATE = 6e-3
-WARMUP = 0.03
-AVERAGING = 0.99
-FEWEST_STEPS, MOST_STEPS = 400, 3_000
-STEPS_PER_ROW = 3  # between the two limits: few rows are soon known by heart
-SMALLEST_BATCH, LARGEST_BATCH = 64, 512
-STEPS_BETWEEN_CHECKS = 25
-PATIENCE = 24  # checks: a winding boundary is found late
+from genbayes.training import TrainingSettings, choose_batch_size, minimise
 
 
 @dataclass(frozen=True)
@@ -60,7 +49,7 @@ class PerceptronScores:
         return np.asarray(h - h.mean(axis=1, keepdims=True))
 
     def out_of_fold(self, Z: FloatArray, folds: Sequence[IntArray]) -> FloatArray:
-        """Scores of every row by the network that has kept its fold aside, (n, p) -> (n, k)."""
+        """Scores of every row by the network that held out its fold, (n, p) -> (n, k)."""
         scores = np.empty((len(Z), self.biases[-1].shape[2]))
         for network, rows in enumerate(folds):
             scores[rows] = self.scores_of(network, Z[rows])
@@ -107,8 +96,12 @@ def fit_perceptrons(
         report: Called with (step, steps, loss) now and then.
     """
     generators = [torch_generator(child) for child in rng.spawn(len(folds))]
-    learn, aside = _rows(len(Z), folds)
-    parameters = _first_weights(Z.shape[1], evidence.shape[1], generators)
+    # rows that each network learns from, and those it holds out; a few count twice to make lengths equal
+    outside = [np.setdiff1d(np.arange(len(Z)), fold) for fold in folds]
+    n, size = max(len(rows) for rows in outside), max(len(fold) for fold in folds)
+    learn = [torch.as_tensor(np.resize(rows, n)) for rows in outside]
+    aside = torch.as_tensor(np.stack([np.resize(fold, size) for fold in folds]))
+    parameters = _first_weights([Z.shape[1], 64, 64, 64, evidence.shape[1]], generators)
     tensors = [torch.as_tensor(a, dtype=torch.float32) for a in (Z, evidence, weight / weight.mean())]
 
     def loss(rows: Tensor) -> Tensor:
@@ -121,36 +114,24 @@ def fit_perceptrons(
     def held_out() -> Tensor:
         return loss(aside)
 
-    minimise(loss, parameters, learn, _settings(len(learn[0])), generators, held_out=held_out, report=report)
+    batch_size = choose_batch_size(n, 64, 512)
+    n_steps = int(np.clip(3 * n, 400, 3_000))  # few rows are soon known by heart
+    settings = TrainingSettings(
+        n_epochs=max(1, n_steps * batch_size // max(n, batch_size)),
+        batch_size=batch_size,
+        learning_rate=6e-3,
+        warmup=0.03,
+        averaging=0.99,
+        steps_between_checks=25,
+        patience=24,  # checks: a winding boundary is found late
+    )
+    minimise(loss, parameters, learn, settings, generators, held_out=held_out, report=report)
     arrays = [parameter.detach().numpy() for parameter in parameters]
     return PerceptronScores(tuple(arrays[0::2]), tuple(arrays[1::2]))
 
 
-def _settings(n: int) -> TrainingSettings:
-    batch = int(np.clip(2 ** round(math.log2(max(n, 2) / 16)), SMALLEST_BATCH, LARGEST_BATCH))
-    n_steps = int(np.clip(STEPS_PER_ROW * n, FEWEST_STEPS, MOST_STEPS))
-    return TrainingSettings(
-        n_epochs=max(1, n_steps * batch // max(n, batch)),
-        batch_size=batch,
-        learning_rate=LEARNING_RATE,
-        warmup=WARMUP,
-        averaging=AVERAGING,
-        steps_between_checks=STEPS_BETWEEN_CHECKS,
-        patience=PATIENCE,
-    )
-
-
-def _rows(n: int, folds: Sequence[IntArray]) -> tuple[list[Tensor], Tensor]:
-    """Rows that each network learns from, and those it keeps aside; a few count twice to make lengths equal."""
-    outside = [np.setdiff1d(np.arange(n), fold) for fold in folds]
-    length, size = max(len(rows) for rows in outside), max(len(fold) for fold in folds)
-    learn = [torch.as_tensor(np.resize(rows, length)) for rows in outside]
-    return learn, torch.as_tensor(np.stack([np.resize(fold, size) for fold in folds]))
-
-
-def _first_weights(p: int, k: int, generators: Sequence[torch.Generator]) -> list[torch.nn.Parameter]:
+def _first_weights(sizes: Sequence[int], generators: Sequence[torch.Generator]) -> list[torch.nn.Parameter]:
     """W and b of each layer in turn; biases of the first spread the kinks over the scaled inputs."""
-    sizes = [p, *[N_HIDDEN] * N_LAYERS, k]
     parameters = []
     for i, (n_in, n_out) in enumerate(pairwise(sizes)):
         W = [torch.randn(n_in, n_out, generator=g) * math.sqrt(2 / n_in) for g in generators]

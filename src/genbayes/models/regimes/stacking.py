@@ -1,8 +1,11 @@
-"""Several classifiers' scores made one law: pi(x) = softmax(a + sum_j b_j s_j(x)), b_j >= 0.
+"""Scores of the regimes at an input, how they are judged, and how several classifiers' scores become probabilities.
 
-Fitted to scores of rows that the classifiers had not seen, so that the probabilities are as sharp as the classifiers
-deserve, and a classifier that adds nothing gets no say (stacked generalisation, Wolpert 1992; with one classifier and
-two regimes, Platt 1999).
+A member of the committee gives scores s(x), one per regime; they become probabilities by softmax, pi(x). The runs do
+not say in which regime they lie, only how probable their responses are in each; so a member is judged by the likelihood
+of what was seen, sum_k pi_k(x) L_k(y), which counts a run between two regimes for neither. A known label is
+L = (1, 0, ..., 0). Several members together give pi(x) = softmax(a + sum_j b_j s_j(x)), b_j >= 0, fitted to scores of
+rows that they had not seen: as sharp as they deserve, and one that adds nothing gets slope 0 (stacked generalisation,
+Wolpert 1992; with one classifier and two regimes, Platt 1999).
 """
 
 from __future__ import annotations
@@ -52,22 +55,62 @@ def mixture_loss(scores: FloatArray, evidence: FloatArray, weight: FloatArray) -
     return loss, weight[:, None] * (softmax(scores, axis=1) - softmax(joint, axis=1))
 
 
-def responsibilities(evidence: FloatArray, share: FloatArray) -> FloatArray:
-    """Probability of each regime given the response alone: share_k L_k over its sum, (n, k).
+@dataclass(frozen=True)
+class Stack:
+    """Offsets and slopes.
+
+    Attributes:
+        offset: a, shape (k,).
+        slope: b, one per classifier, shape (J,).
+    """
+
+    offset: FloatArray
+    slope: FloatArray
+
+    def probabilities(self, scores: Sequence[FloatArray]) -> FloatArray:
+        """Probability of each regime from J tables of scores, each (n, k) -> (n, k)."""
+        total = self.offset + sum(b * s for b, s in zip(self.slope, scores, strict=True))
+        return np.asarray(softmax(total, axis=1))
+
+
+def fit_stack(scores: Sequence[FloatArray], evidence: FloatArray, weight: FloatArray) -> tuple[Stack, float]:
+    """Maximise the likelihood of the runs over offsets and slopes, under a weak Gaussian prior.
+
+    Args:
+        scores: One table per classifier, at rows it has not seen, each of shape (n, k).
+        evidence: Log density of each response in each regime, shape (n, k).
+        weight: Positive weights, shape (n,).
+
+    Returns:
+        The stack, and the mean loss of a row, -log sum_k pi_k L_k, without the prior.
 
     Example:
-        >>> responsibilities(np.zeros((1, 2)), np.array([0.25, 0.75]))
-        array([[0.25, 0.75]])
+        >>> low = np.array([[0.0, -9.0], [0.0, -9.0], [-9.0, 0.0], [-9.0, 0.0]])
+        >>> good, useless = low / 9, np.array([[0.0, 1.0], [0.0, -1.0], [0.0, 1.0], [0.0, -1.0]])
+        >>> stack, loss = fit_stack([good, useless], low, np.ones(4))
+        >>> bool(stack.slope[0] > 1), stack.slope[1].round(2), loss < 0.1
+        (True, np.float64(0.0), True)
     """
-    return np.asarray(softmax(evidence + np.log(share), axis=1))
+    J, k, prior_sd = len(scores), evidence.shape[1], 5.0  # of a slope, for scores of unit spread, and of an offset
+    spread = np.array([max(float((s - s.mean(axis=1, keepdims=True)).std()), 1e-12) for s in scores])
+    unit = np.stack([s / size for s, size in zip(scores, spread, strict=True)])
 
+    def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = mixture_loss(theta[:k] + np.tensordot(theta[k:], unit, axes=1), evidence, weight)
+        slope = np.concatenate([gradient.sum(axis=0), np.einsum("nk,jnk->j", gradient, unit)])
+        return value + 0.5 * float(theta @ theta) / prior_sd**2, slope + theta / prior_sd**2
 
-PRIOR_SD = 10.0  # of a coefficient of a standardised input: a slope that passes from 1% to 99% within half a sd
+    start = np.concatenate([np.zeros(k), np.full(J, 1.0 / J)])
+    bounds = [(None, None)] * k + [(0.0, None)] * J
+    found = np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
+    stack = Stack(found[:k], found[k:] / spread)
+    total = found[:k] + np.tensordot(found[k:], unit, axes=1)
+    return stack, mixture_loss(total, evidence, weight)[0] / float(weight.sum())
 
 
 @dataclass(frozen=True)
 class LinearScores:
-    """Scores s(z) = b + W' z.
+    """Scores s(z) = b + W' z, the committee's member for few runs: multinomial logistic regression.
 
     Attributes:
         coefficients: b above W, shape (1 + p, k).
@@ -105,67 +148,12 @@ def fit_linear(Z: FloatArray, evidence: FloatArray, weight: FloatArray) -> Linea
     """
     design = np.column_stack([np.ones(len(Z)), Z])
     shape = (design.shape[1], evidence.shape[1])
+    prior_sd = 10.0  # of a coefficient of a standardised input: a slope that passes from 1% to 99% within half a sd
 
     def loss(flat: FloatArray) -> tuple[float, FloatArray]:
         B = flat.reshape(shape)
         value, slope = mixture_loss(design @ B, evidence, weight)
-        return value + 0.5 * float(flat @ flat) / PRIOR_SD**2, (design.T @ slope).ravel() + flat / PRIOR_SD**2
+        return value + 0.5 * float(flat @ flat) / prior_sd**2, (design.T @ slope).ravel() + flat / prior_sd**2
 
     found = minimize(loss, np.zeros(shape[0] * shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 500})
     return LinearScores(np.asarray(found.x).reshape(shape))
-
-
-STACK_PRIOR_SD = 5.0  # of a slope, for scores of unit spread, and of an offset
-
-
-@dataclass(frozen=True)
-class Stack:
-    """Offsets and slopes.
-
-    Attributes:
-        offset: a, shape (k,).
-        slope: b, one per classifier, shape (J,).
-    """
-
-    offset: FloatArray
-    slope: FloatArray
-
-    def probabilities(self, scores: Sequence[FloatArray]) -> FloatArray:
-        """Probability of each regime from J tables of scores, each (n, k) -> (n, k)."""
-        total = self.offset + sum(b * s for b, s in zip(self.slope, scores, strict=True))
-        return np.asarray(softmax(total, axis=1))
-
-
-def fit_stack(scores: Sequence[FloatArray], evidence: FloatArray, weight: FloatArray) -> tuple[Stack, float]:
-    """Maximise the likelihood of the runs over offsets and slopes, under a weak Gaussian prior.
-
-    Args:
-        scores: One table per classifier, at rows it has not seen, each of shape (n, k).
-        evidence: Log density of each response in each regime, shape (n, k).
-        weight: Positive weights, shape (n,).
-
-    Returns:
-        The stack, and the mean loss of a row, -log sum_k pi_k L_k, without the prior.
-
-    Example:
-        >>> low = np.array([[0.0, -9.0], [0.0, -9.0], [-9.0, 0.0], [-9.0, 0.0]])
-        >>> good, useless = low / 9, np.array([[0.0, 1.0], [0.0, -1.0], [0.0, 1.0], [0.0, -1.0]])
-        >>> stack, loss = fit_stack([good, useless], low, np.ones(4))
-        >>> bool(stack.slope[0] > 1), stack.slope[1].round(2), loss < 0.1
-        (True, np.float64(0.0), True)
-    """
-    J, k = len(scores), evidence.shape[1]
-    spread = np.array([max(float((s - s.mean(axis=1, keepdims=True)).std()), 1e-12) for s in scores])
-    unit = np.stack([s / size for s, size in zip(scores, spread, strict=True)])
-
-    def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = mixture_loss(theta[:k] + np.tensordot(theta[k:], unit, axes=1), evidence, weight)
-        slope = np.concatenate([gradient.sum(axis=0), np.einsum("nk,jnk->j", gradient, unit)])
-        return value + 0.5 * float(theta @ theta) / STACK_PRIOR_SD**2, slope + theta / STACK_PRIOR_SD**2
-
-    start = np.concatenate([np.zeros(k), np.full(J, 1.0 / J)])
-    bounds = [(None, None)] * k + [(0.0, None)] * J
-    found = np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x)
-    stack = Stack(found[:k], found[k:] / spread)
-    total = found[:k] + np.tensordot(found[k:], unit, axes=1)
-    return stack, mixture_loss(total, evidence, weight)[0] / float(weight.sum())

@@ -1,4 +1,8 @@
-"""Width and penalty of the support vector machines, found by a walk over a coarse grid on rows held out."""
+"""Scores from support vectors: an RBF machine per regime, the committee's member for sharp and winding boundaries.
+
+scikit-learn's SVC finds the support vectors; what is kept are plain arrays, from which scores are computed here. Width
+and penalty are found by a walk over a coarse grid, judged on held-out rows.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,13 @@ from genbayes.errors import UnreadableFile
 from genbayes.models.regimes.stacking import fit_stack
 from genbayes.persistence import State
 
-N_ITERATIONS = 30_000  # three for each of the most rows; a machine that has not converged by then is judged as it is
-LEAST_CERTAIN = 0.02  # rows whose regime is less certain teach a machine nothing
-CACHE_MB = 400.0
-BLOCK = 4_000_000  # kernel values in flight while predicting: 32 MB
+WIDTHS = (0.02, 0.06, 0.2, 0.6, 2.0, 6.0, 20.0, 60.0)  # gamma times p, since |z - z'|^2 is about 2 p
+PENALTIES = (0.1, 1.0, 10.0, 1e2, 1e3, 1e4, 1e5)
+STARTS = ((5, 4), (4, 6))  # widths 6 and 2, penalties 1,000 and 100,000: the loss has a valley along which C grows as
+# gamma falls, and steps of one do not pass every ripple in it
+MOST_ROWS = 10_000  # that a machine learns from: its time grows with the square
+
+Place = tuple[int, int]  # on the grid: number of the width, number of the penalty
 
 
 @dataclass(frozen=True)
@@ -41,13 +48,13 @@ class KernelScores:
 
     def scores(self, Z: FloatArray) -> FloatArray:
         """Scores of the regimes, (n, p) -> (n, k)."""
-        step = max(1, BLOCK // max(1, len(self.vectors)))
-        blocks = [self._block(Z[start : start + step]) for start in range(0, len(Z), step)]
-        return np.vstack([np.empty((0, len(self.intercept))), *blocks])
-
-    def _block(self, Z: FloatArray) -> FloatArray:
-        kernel = np.exp(-self.gamma * cdist(Z, self.vectors, "sqeuclidean"))
-        return np.asarray(self.intercept + kernel @ self.coefficients)
+        scores = np.empty((len(Z), len(self.intercept)))
+        step = max(1, 4_000_000 // max(1, len(self.vectors)))  # 32 MB of kernel values in flight
+        for start in range(0, len(Z), step):
+            rows = slice(start, start + step)
+            kernel = np.exp(-self.gamma * cdist(Z[rows], self.vectors, "sqeuclidean"))
+            scores[rows] = self.intercept + kernel @ self.coefficients
+        return scores
 
     def to_state(self) -> State:
         """Support vectors and their coefficients."""
@@ -82,31 +89,8 @@ def fit_kernel(Z: FloatArray, label: FloatArray, weight: FloatArray, gamma: floa
     """
     k = label.shape[1]
     columns = [1] if k == 2 else range(k)
-    machines = [_one_machine(Z, label[:, c], weight, gamma, penalty) for c in columns]
-    return _join(Z, machines, columns, k, gamma)
-
-
-Machine = tuple[IntArray, FloatArray, float]  # rows that support it, their coefficients, its intercept
-
-
-def _one_machine(Z: FloatArray, probability: FloatArray, weight: FloatArray, gamma: float, penalty: float) -> Machine:
-    """The machine that tells one regime, of given probability at each row, from the rest."""
-    certain = np.abs(2 * probability - 1)
-    rows = np.flatnonzero(certain > LEAST_CERTAIN)
-    inside = probability[rows] > 0.5
-    if inside.all() or not inside.any():
-        return np.empty(0, np.int64), np.empty(0), 1.0 if inside.any() else -1.0
-    require_time()
-    machine = SVC(C=penalty, gamma=gamma, max_iter=N_ITERATIONS, cache_size=CACHE_MB)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(Z[rows], inside, sample_weight=certain[rows] * weight[rows] / weight.mean())
-    return rows[machine.support_], machine.dual_coef_[0], float(machine.intercept_[0])
-
-
-def _join(Z: FloatArray, machines: Sequence[Machine], columns: Sequence[int], k: int, gamma: float) -> KernelScores:
-    """Machines over the union of their support vectors."""
-    rows = np.unique(np.concatenate([support for support, _, _ in machines]))
+    machines = [_fit_machine(Z, label[:, c], weight, gamma, penalty) for c in columns]
+    rows = np.unique(np.concatenate([support for support, _, _ in machines]))  # that support any of them
     coefficients, intercept = np.zeros((len(rows), k)), np.zeros(k)
     for column, (support, dual, shift) in zip(columns, machines, strict=True):
         coefficients[np.searchsorted(rows, support), column] = dual
@@ -114,14 +98,26 @@ def _join(Z: FloatArray, machines: Sequence[Machine], columns: Sequence[int], k:
     return KernelScores(Z[rows], coefficients, intercept, gamma)
 
 
-WIDTHS = (0.02, 0.06, 0.2, 0.6, 2.0, 6.0, 20.0, 60.0)  # gamma times p, since |z - z'|^2 is about 2 p
-PENALTIES = (0.1, 1.0, 10.0, 1e2, 1e3, 1e4, 1e5)
-STARTS = ((5, 4), (4, 6))  # widths 6 and 2, penalties 1,000 and 100,000: the loss has a valley along which C grows as
-# gamma falls, and steps of one do not pass every ripple in it
-N_TRIAL_FOLDS, ENOUGH_ROWS = 2, 1_000  # rows held out in two folds are enough to tell places apart; fewer: use all
-MOST_ROWS = 10_000  # that a machine learns from: its time grows with the square
+def _fit_machine(
+    Z: FloatArray, probability: FloatArray, weight: FloatArray, gamma: float, penalty: float
+) -> tuple[IntArray, FloatArray, float]:
+    """The machine that tells one regime, of given probability at each row, from the rest.
 
-Place = tuple[int, int]
+    Returns:
+        Rows that support it, their coefficients, its intercept.
+    """
+    certain = np.abs(2 * probability - 1)
+    rows = np.flatnonzero(certain > 0.02)  # a row whose regime is less certain teaches nothing
+    inside = probability[rows] > 0.5
+    if inside.all() or not inside.any():
+        return np.empty(0, np.int64), np.empty(0), 1.0 if inside.any() else -1.0
+    require_time()
+    # three iterations for each of the most rows; a machine that has not converged by then is judged as it is
+    machine = SVC(C=penalty, gamma=gamma, max_iter=3 * MOST_ROWS, cache_size=400.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(Z[rows], inside, sample_weight=certain[rows] * weight[rows] / weight.mean())
+    return rows[machine.support_], machine.dual_coef_[0], float(machine.intercept_[0])
 
 
 @dataclass
@@ -161,7 +157,7 @@ class KernelTrials:
 
     def loss(self, place: Place) -> float:
         """Mean loss on the folds of the trials, after the scores were given the best slope and offset there."""
-        n_folds = N_TRIAL_FOLDS if len(self.Z) >= ENOUGH_ROWS else len(self.folds)
+        n_folds = 2 if len(self.Z) >= 1_000 else len(self.folds)  # enough rows to tell places apart
         rows = np.concatenate([self.folds[fold] for fold in range(n_folds)])
         scores = np.vstack([self.held_out(place, fold) for fold in range(n_folds)])
         return fit_stack([scores], self.evidence[rows], self.weight[rows])[1]
@@ -178,7 +174,7 @@ def walk(loss: Callable[[Place], float], starts: Sequence[Place] = STARTS) -> Pl
     """The best place of the grid that steps to ever better neighbours reach.
 
     Args:
-        loss: What to make small, at (number of the width, number of the penalty).
+        loss: What to make small.
         starts: Where to look first; the walk begins at the best of them.
 
     Example:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
 from genbayes.plotting.style import BLUE, FONT_SIZE, INK, MUTED, ORANGE, RULE, axes_for, dress, label_axes, shorten
-from genbayes.validation import check_array, check_column
 from genbayes.writing import check_writable, write_atomically
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ DASH = (0, (4, 3))
 CROWDED = 6.0  # ratio of the ends of an axis
 FARTHEST = 4.0  # ratios beyond this, or below its inverse, are drawn at the edge
 COLOUR_MAP = "cividis"  # evenly lighter from end to end, for any common colour blindness (Nunez et al. 2018)
+Floats = Sequence[float] | FloatArray
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,10 @@ class Curve:
     """
 
     name: str
-    n: ArrayLike
-    value: ArrayLike
+    n: Floats
+    value: Floats
     look: int = 0
-    band: tuple[ArrayLike, ArrayLike] | None = None
+    band: tuple[Floats, Floats] | None = None
     hollow: bool = False
 
 
@@ -189,19 +190,16 @@ def _label_narrow(ax: Axes) -> None:
 
 
 def _draw(ax: Axes, curve: Curve) -> None:
-    n = check_array(curve.n, "n", "(n,)")
-    value = check_column(curve.value, "value", len(n))
     style = STYLES[curve.look % len(STYLES)]
     if curve.band is not None:
-        lower, upper = (check_column(end, "band", len(n)) for end in curve.band)
-        ax.fill_between(n, lower, upper, color=style.colour, alpha=0.16, linewidth=0)
+        ax.fill_between(curve.n, *curve.band, color=style.colour, alpha=0.16, linewidth=0)
     ax.plot(
-        n,
-        value,
+        curve.n,
+        curve.value,
         color=style.colour,
         marker=style.marker,
         markersize=4.5,
-        markevery=max(1, len(n) // MOST_MARKERS),
+        markevery=max(1, len(curve.n) // MOST_MARKERS),
         markerfacecolor="white" if curve.hollow else style.colour,
         linestyle=":" if curve.hollow else style.dash,
         linewidth=1.0 if curve.hollow else 1.5,
@@ -255,7 +253,7 @@ def plot_landscape(
 
 def plot_ranks(
     names: Sequence[str],
-    average: ArrayLike,
+    average: Floats,
     critical: float,
     ours: Sequence[bool],
     *,
@@ -280,15 +278,14 @@ def plot_ranks(
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['auto', 'gp']
     """
-    average = check_column(average, "average", len(names))
     ax = axes_for(ax)
-    best = float(average.min())
+    best = min(average)
     ax.axvspan(best - critical / 2, best + critical / 2, color=INK, alpha=0.08, linewidth=0)
     for i, rank in enumerate(average):
         colour = ORANGE if ours[i] else BLUE
         ax.errorbar(rank, i, xerr=critical / 2, fmt="s" if ours[i] else "o", color=colour, markersize=5, linewidth=1.4)
     mark_rows(ax, names)
-    ax.set_xlim(min(0.8, best - critical / 2 - 0.2), max(len(names), float(average.max()) + critical / 2) + 0.2)
+    ax.set_xlim(min(0.8, best - critical / 2 - 0.2), max(len(names), max(average) + critical / 2) + 0.2)
     label_axes(ax, "", "")
     ax.set_xlabel(xlabel, fontsize=FONT_SIZE, color=INK)
     return ax
@@ -296,10 +293,10 @@ def plot_ranks(
 
 def plot_ratios(
     names: Sequence[str],
-    mean: ArrayLike,
-    lower: ArrayLike,
-    upper: ArrayLike,
-    each: Sequence[Sequence[float]],
+    mean: Floats,
+    lower: Floats,
+    upper: Floats,
+    each: Sequence[Floats],
     *,
     ax: Axes | None = None,
     xlabel: str = "ratio of scores",
@@ -320,11 +317,6 @@ def plot_ratios(
         >>> ax.get_xscale()
         'log'
     """
-    mean, lower, upper = (
-        check_column(values, name, len(names)) for values, name in ((mean, "mean"), (lower, "lower"), (upper, "upper"))
-    )
-    if len(each) != len(names):
-        raise InvalidInput(f"each must have one list a name, got {len(each)} for {len(names)}")
     ax = axes_for(ax)
     ax.set_xscale("log")
     ax.axvline(1.0, color=INK, linewidth=0.9, linestyle=DASH)
@@ -348,7 +340,7 @@ def mark_rows(ax: Axes, names: Sequence[str]) -> None:
     ax.grid(axis="y", visible=False)
 
 
-def round_ticks(ax: Axes, shown: Sequence[float]) -> None:
+def round_ticks(ax: Axes, shown: Floats) -> None:
     """Ratios as people say them, and limits that hold all that is shown."""
     from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
@@ -364,12 +356,12 @@ def round_ticks(ax: Axes, shown: Sequence[float]) -> None:
 
 
 def plot_surface(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    values: ArrayLike,
+    x1: Floats,
+    x2: Floats,
+    values: Floats,
     limits: tuple[float, float],
     *,
-    boundary: Sequence[float] | None = None,
+    boundary: Floats | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Values on a grid, and the line a'x = 0 where the truth jumps.
@@ -387,8 +379,7 @@ def plot_surface(
         >>> len(ax.images), len(ax.lines)
         (1, 1)
     """
-    x1, x2 = check_array(x1, "x1", "(n,)"), check_array(x2, "x2", "(n,)")
-    table = check_column(values, "values", len(x1) * len(x2)).reshape(len(x1), len(x2))
+    table = np.asarray(values, dtype=np.float64).reshape(len(x1), len(x2))
     ax = axes_for(ax)
     extent = (float(x1[0]), float(x1[-1]), float(x2[0]), float(x2[-1]))
     ax.imshow(table.T, origin="lower", extent=extent, cmap=COLOUR_MAP, vmin=limits[0], vmax=limits[1], aspect="auto")
@@ -398,10 +389,10 @@ def plot_surface(
 
 def plot_points(
     X: ArrayLike,
-    values: ArrayLike,
+    values: Floats,
     limits: tuple[float, float],
     *,
-    boundary: Sequence[float] | None = None,
+    boundary: Floats | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Values at scattered inputs in the same colours, such as the truth at test inputs.
@@ -417,8 +408,7 @@ def plot_points(
         >>> len(plot_points([[0, 0], [1, 1]], [1.0, 2.0], (0.0, 3.0)).collections)
         1
     """
-    X = check_array(X, "X", "(n, d)")
-    values = check_column(values, "values", len(X))
+    X = np.asarray(X, dtype=np.float64)
     ax = axes_for(ax)
     ax.scatter(X[:, 0], X[:, 1], c=values, s=9, cmap=COLOUR_MAP, vmin=limits[0], vmax=limits[1], linewidths=0)
     (a, c), (b, d) = X.min(axis=0), X.max(axis=0)
@@ -438,7 +428,7 @@ def add_colour_bar(axes: Sequence[Axes], limits: tuple[float, float], label: str
     bar.outline.set_visible(False)
 
 
-def _frame(ax: Axes, extent: tuple[float, float, float, float], boundary: Sequence[float] | None) -> None:
+def _frame(ax: Axes, extent: tuple[float, float, float, float], boundary: Floats | None) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.grid(False)

@@ -189,16 +189,6 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> No
         RegimeGP(**settings).fit(*smooth())
 
 
-def test_replicates_count_by_their_number() -> None:
-    X, y = band(80, 4)
-    weight = np.tile([1, 2], 40)
-    weighted = RegimeGP(n_starts=1, random_state=0).fit(X, y, sample_weight=weight)
-    repeated = RegimeGP(n_starts=1, random_state=0).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-    assert weighted.n_regimes_ == 2
-    np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
-    assert weighted.accuracy_ == repeated.accuracy_
-
-
 @BOTH
 def test_gps_and_classifier_survive_the_file(fitted: dict[str, Any], name: str, tmp_path: Path) -> None:
     model, X = fitted[name], band(50, 5)[0]

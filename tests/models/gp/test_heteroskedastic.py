@@ -37,24 +37,14 @@ def fitted() -> FittedHeteroskedasticGP:
     return fit(*draw())
 
 
-def test_a_known_noise_function_is_recovered() -> None:
+def test_mean_and_noise_are_recovered() -> None:
     # 300 runs and a smooth log noise worth some 4 parameters: the log sd is known to sqrt(4 / 600) = 0.08; three of
     # those, on average over inputs
-    _, _, noise = fitted().predict(NEW)
+    mean, variance, noise = fitted().predict(NEW)
     assert not fitted().is_homoskedastic
     assert np.sqrt(np.mean((0.5 * np.log(noise) - np.log(noise_sd(NEW[:, 0]))) ** 2)) < 0.24
-
-
-def test_the_mean_is_recovered_within_its_own_standard_error() -> None:
-    mean, variance, _ = fitted().predict(NEW)
-    score = (mean - np.sin(2 * NEW[:, 0])) / np.sqrt(variance)
-    assert np.abs(score).max() < 4
-
-
-def test_quiet_regions_are_followed_more_closely_than_noisy_ones() -> None:
-    _, variance, noise = fitted().predict(np.array([[-1.2], [1.2]]))
-    assert variance[0] < variance[1] / 4
-    assert noise[0] < noise[1] / 4
+    assert (np.abs(mean - np.sin(2 * NEW[:, 0])) < 4 * np.sqrt(variance)).all()
+    assert variance[1] < variance[-2] / 4  # quiet regions are followed more closely than noisy ones
 
 
 @pytest.mark.parametrize("n_replicates", [1, 5])
@@ -83,18 +73,6 @@ def test_noise_that_only_an_inert_input_drives_is_found() -> None:
     _, _, noise = gp.predict(np.array([[0.0, -1.2], [0.0, 1.2], [1.2, 1.2]]))
     assert noise[1] / noise[0] > 8  # exp(3.84) = 47 in truth
     assert 1 / 3 < noise[2] / noise[1] < 3  # 1 in truth
-
-
-def test_a_weight_of_two_equals_doubled_rows() -> None:
-    Z, y = draw(20, 2)
-    weighted, doubled = fit(Z, y, np.full(40, 2.0)), fit(np.vstack([Z, Z]), np.append(y, y))
-    for own, other in zip(weighted.predict(NEW), doubled.predict(NEW), strict=True):
-        np.testing.assert_allclose(own, other, rtol=1e-3)
-
-
-def test_the_same_seed_gives_the_same_gp_to_the_last_bit() -> None:
-    for own, other in zip(fitted().predict(NEW), fit(*draw()).predict(NEW), strict=True):
-        np.testing.assert_array_equal(own, other)
 
 
 @pytest.mark.parametrize("constant", [False, True])
@@ -126,7 +104,7 @@ def test_far_away_mean_and_noise_return_to_their_levels() -> None:
     seed=st.integers(0, 99),
     kind=st.sampled_from(["noisy", "equal responses", "equal inputs"]),
 )
-def test_a_handful_of_runs_gives_finite_laws(n: int, p: int, seed: int, kind: str) -> None:
+def test_a_handful_of_runs_gives_finite_predictions(n: int, p: int, seed: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
     Z = np.zeros((n, p)) if kind == "equal inputs" else rng.normal(size=(n, p))
     y = np.zeros(n) if kind == "equal responses" else rng.normal(size=n)

@@ -73,11 +73,6 @@ def test_a_threshold_belongs_to_the_left(arrays) -> None:
     np.testing.assert_array_equal(TreeArrays.join([stump]).sums(X, ONE).ravel(), [10.0, 20.0])
 
 
-def test_trees_come_back_from_a_state_as_they_were(arrays, runs) -> None:
-    again = TreeArrays.from_state(arrays.to_state(), n_inputs=4)
-    np.testing.assert_array_equal(again.sums(runs[0], ONE), arrays.sums(runs[0], ONE))
-
-
 def crafted(arrays: TreeArrays, name: str, where: int, value: float) -> State:
     part = getattr(arrays, name).copy()
     part[where] = value

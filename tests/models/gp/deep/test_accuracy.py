@@ -19,7 +19,7 @@ from genbayes.models.gp.deep import (
     sample_deep_gp,
 )
 
-REFERENCE = Path(__file__).parents[4] / "shared" / "reference" / "deepgp"
+REFERENCE = Path(__file__).parents[5] / "shared" / "reference" / "deepgp"
 needs_reference = pytest.mark.skipif(
     not REFERENCE.exists(), reason="the reference scores are not part of the repository"
 )

@@ -1,7 +1,8 @@
-"""Predictions against kriging written out, and the laws they must obey."""
+"""Predictions and ALC against kriging written out."""
 
 import io
 import tracemalloc
+from collections.abc import Callable
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -15,19 +16,18 @@ from genbayes.models.gp.deep import (
     DeepGPDraws,
     DeepGPSettings,
     Kernel,
+    alc,
     predict_deep_gp,
     predict_each_draw,
+    prediction,
     sample_deep_gp,
 )
-from genbayes.models.gp.deep import (
-    prediction as layers,
-)
 from genbayes.models.gp.deep.layers import correlate, latent_jitter
-from genbayes.models.gp.deep.prediction import Hidden
+from genbayes.models.gp.deep.prediction import DrawnLayers, Hidden, rows_per_chunk
 
 X = np.random.default_rng(0).random((10, 2))
 Y = np.cos(4 * X[:, 0]) * X[:, 1]
-X_NEW = np.random.default_rng(1).random((7, 2))
+X_NEW, REFERENCE = np.random.default_rng(1).random((7, 2)), np.random.default_rng(7).random((9, 2))
 
 
 def make_draws(n_draws: int = 4, kernel: Kernel = "matern52", nugget: float | None = None) -> DeepGPDraws:
@@ -104,17 +104,18 @@ def test_predictions_from_saved_arrays_are_the_same_to_the_last_bit() -> None:
 
 def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = make_draws()
-    whole, each = predict_deep_gp(draws, X_NEW), predict_each_draw(draws, X_NEW)
-    monkeypatch.setattr(layers, "CELLS_PER_CHUNK", 30)  # three rows at a time
+    whole, each, scores = predict_deep_gp(draws, X_NEW), predict_each_draw(draws, X_NEW), alc(draws, X_NEW, REFERENCE)
+    monkeypatch.setattr(prediction, "CELLS_PER_CHUNK", 30)  # three rows at a time
     chunked = predict_deep_gp(draws, X_NEW)
     np.testing.assert_allclose(chunked.mean, whole.mean, atol=1e-9)
     np.testing.assert_allclose(chunked.latent_variance, whole.latent_variance, atol=1e-9)
     for one, other in zip(each, predict_each_draw(draws, X_NEW), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-9)
+    np.testing.assert_allclose(alc(draws, X_NEW, REFERENCE), scores, rtol=1e-9)
 
 
 def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "CELLS_PER_CHUNK", 20_000)
+    monkeypatch.setattr(prediction, "CELLS_PER_CHUNK", 20_000)
     draws, many = make_draws(n_draws=2), np.random.default_rng(0).random((50_000, 2))
     predict_deep_gp(draws, many[:10])
     tracemalloc.start()
@@ -125,11 +126,69 @@ def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch: pytest.Monkey
     assert peak < result + 10 * 8 * 20_000  # and a handful of chunks; all rows at once would take 8 MB an array
 
 
-def test_wrong_inputs_are_refused() -> None:
-    draws = make_draws()
-    with pytest.raises(InvalidInput, match=r"X_new must have shape \(k, 2\)"):
-        predict_deep_gp(draws, [[1.0]])
-    with pytest.raises(InvalidInput, match=r"X_new must have shape \(k, 2\) with k at least 1"):
-        predict_each_draw(draws, np.empty((0, 2)))
-    with pytest.raises(InvalidInput, match="hidden must be one of 'drawn', 'mean'"):
-        predict_deep_gp(draws, X_NEW, "draw")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda draws: predict_deep_gp(draws, [[1.0]]), r"X_new must have shape \(k, 2\)"),
+        (lambda draws: predict_each_draw(draws, np.empty((0, 2))), r"X_new must have shape \(k, 2\) with k at least 1"),
+        (lambda draws: predict_deep_gp(draws, X_NEW, "draw"), "hidden must be one of 'drawn', 'mean'"),
+        (lambda draws: alc(draws, [[0.5]], REFERENCE), r"candidates must have shape \(k, 2\)"),
+        (lambda draws: alc(draws, X_NEW, np.empty((0, 2))), r"reference must have shape \(k, 2\)"),
+    ],
+)
+def test_wrong_inputs_are_refused_by_name(call: Callable[[DeepGPDraws], object], sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        call(make_draws(1))
+
+
+def test_a_slice_keeps_the_data_and_some_draws() -> None:
+    draws = make_draws(5)
+    some = draws[1::2]
+    assert len(some) == 2
+    for whole, part in zip(predict_each_draw(draws, X), predict_each_draw(some, X), strict=True):
+        np.testing.assert_array_equal(whole[1::2], part)
+
+
+def test_the_hidden_layer_is_known_at_the_training_inputs_and_far_away_the_draw_s_own_numbers() -> None:
+    draws, far = make_draws(2), np.array([[1e5, 0.0]])
+    for t in range(2):
+        layers = DrawnLayers(draws, t)
+        for hidden in ("mean", "drawn"):
+            np.testing.assert_allclose(layers.hidden(X, hidden), draws.w[t], atol=1e-3)
+        np.testing.assert_allclose(layers.hidden(far, "drawn")[0], draws.xi[t], atol=1e-6)
+        np.testing.assert_allclose(layers.hidden(far, "mean")[0], 0.0, atol=1e-6)
+
+
+def test_a_chunk_has_at_least_one_row() -> None:
+    assert rows_per_chunk(2**30) == 1
+
+
+def mean_variance(draws: DeepGPDraws, W: np.ndarray, w_r: np.ndarray) -> float:
+    """Mean over w_r of the variance of an outer layer observed at W, given the parameters of a single draw."""
+    theta = draws.theta_y[0]
+    K = correlate(cdist(W, W, "sqeuclidean"), theta, draws.kernel) + draws.nugget[0] * np.eye(len(W))
+    k = correlate(cdist(w_r, W, "sqeuclidean"), theta, draws.kernel)
+    return float(draws.tau2[0] * np.mean(1 - np.sum(k * np.linalg.solve(K, k.T).T, axis=1)))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_one_draw_equals_adding_the_candidate(kernel: Kernel) -> None:
+    draws = make_draws(1, kernel, nugget=0.01)
+    drawn = DrawnLayers(draws, 0)
+    w_c, w_r = drawn.hidden(X_NEW, "mean"), drawn.hidden(REFERENCE, "mean")
+    before = mean_variance(draws, draws.w[0], w_r)
+    after = [mean_variance(draws, np.vstack([draws.w[0], w]), w_r) for w in w_c]
+    np.testing.assert_allclose(alc(draws, X_NEW, REFERENCE), before - np.array(after), rtol=1e-8)
+
+
+def test_scores_average_over_draws() -> None:
+    draws = make_draws(3)
+    each = [alc(draws[t : t + 1], X_NEW, REFERENCE) for t in range(3)]
+    np.testing.assert_allclose(alc(draws, X_NEW, REFERENCE), np.mean(each, axis=0))
+
+
+def test_a_run_that_is_known_already_teaches_nothing() -> None:
+    draws = make_draws(4, nugget=NOISE_FREE)
+    known, fresh = alc(draws, X, REFERENCE), alc(draws, X_NEW, REFERENCE)
+    assert np.isfinite(known).all()
+    assert known.max() < 1e-3 * fresh.min()

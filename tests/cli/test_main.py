@@ -41,29 +41,6 @@ def test_each_command_has_help_and_json(ask, command) -> None:
     assert "--json" in answer.out
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["fti"], r"no such command 'fti'; did you mean 'fit'?"),
-        (["fit"], "missing argument 'RUNS'; see genbayes fit --help"),
-        (["fit", "a.csv"], "missing option '--target'; see genbayes fit --help"),
-        (["evaluate", "m.gb"], "missing argument 'HELD_OUT'; see genbayes evaluate --help"),
-    ],
-)
-def test_a_wrong_command_line_is_answered_with_one_sentence(ask, words, sentence) -> None:
-    answer = ask(*words)
-    assert (answer.code, answer.out, answer.err) == (2, "", f"Error: {sentence}\n")
-
-
-@pytest.mark.parametrize("words", [["fit", "a.csv", "--members", "0"], ["fit", "--trget", "y"], ["--qiet"]])
-def test_a_wrong_option_is_named_in_one_line(ask, words) -> None:
-    answer = ask(*words)
-    option = next(word for word in words if word.startswith("--"))
-    assert (answer.code, answer.err.count("\n")) == (2, 1)
-    assert answer.err.startswith("Error: ")
-    assert option in answer.err
-
-
 @pytest.mark.parametrize("failing", [InvalidInput("y must\n  vary")], indirect=True)
 def test_bad_input_is_one_sentence_without_traceback(ask, failing) -> None:
     answer = ask("fail")

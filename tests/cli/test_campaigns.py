@@ -1,4 +1,4 @@
-"""`genbayes design`: a campaign from the shell."""
+"""`genbayes design` and `genbayes worker`: a campaign from the shell."""
 
 import json
 import subprocess
@@ -12,7 +12,6 @@ from genbayes import Box
 from genbayes.campaign.trial import MAX_ATTEMPTS
 from genbayes.cli.spaces import parse_space, read_space
 from genbayes.data import Choice, Integer, Log
-from genbayes.errors import GenBayesError, InvalidInput
 
 URL = "sqlite:///rocket.db"
 WHERE = (URL, "rocket")
@@ -179,45 +178,6 @@ def test_every_trial_can_be_exported_with_its_times(run, tmp_path) -> None:
     assert json.dumps(found)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["create", *WHERE], "inputs must be given by --input or by --space, got neither"),
-        (["create", *WHERE, "--input", "x=0:1", "--space", "a.toml"], "inputs must be given by --input or by --space"),
-        (["create", *WHERE, "--input", "x=1:0"], "bounds of 'x' must rise"),
-        (["create", "rocket.db", "rocket", "--input", "x=0:1"], "url must name a database such as"),
-        (["create", "sqlite:///no/a.db", "a", "--input", "x=0:1"], "url must lie in an existing folder"),
-        (["create", *WHERE, "--input", "x=0:1", "--proposer", "oracle"], "proposer must be one of"),
-        (["ask", *WHERE], "url must name an existing database"),
-        (["ask", *WHERE, "-n", "0"], "invalid value for '-n'"),
-        (["status", *WHERE, "--report", "no/page.html"], "path must lie in an existing folder"),
-        (["export", *WHERE, "-o", "runs.xlsx"], "path must end in .csv"),
-        (["sttaus", *WHERE], "no such command 'sttaus'; did you mean 'status'"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_leaves_no_file(ask, tmp_path, words: list[str], sentence: str) -> None:
-    answer = ask("design", *words)
-    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
-    assert answer.err.startswith(f"Error: {sentence}")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["create", *WHERE, "--input", "x=0:1"], "Campaign 'rocket' already exists"),
-        (["ask", URL, "rokcet"], "name must be a campaign of"),
-        (["tell", *WHERE, "9", "--y", "1"], "trial must be a number from 1 to 4, got 9"),
-        (["tell", *WHERE, "1", "--y", "1", "--lease", "5"], "lease must be one of trial 1, got 5"),
-        (["fail", *WHERE, "9"], "trial must be a number from 1 to 4, got 9"),
-    ],
-)
-def test_bad_input_to_a_campaign_is_one_sentence(begun, words: list[str], sentence: str) -> None:
-    answer = begun("design", *words)
-    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
-    assert answer.err.startswith(f"Error: {sentence}")
-
-
 def test_without_a_command_the_help_is_shown(ask) -> None:
     assert "create" in ask("design").out
 
@@ -236,26 +196,6 @@ def test_categories_are_numbers_if_all_of_them_are(text: str, values: tuple) -> 
     assert parse_space([f"c={text}"]).inputs["c"] == Choice(*values)
 
 
-@pytest.mark.parametrize(
-    ("texts", "sentence"),
-    [
-        (["mach"], "--input must look like mach=0.2:6"),
-        (["=0:1"], "--input must look like"),
-        (["mach="], "--input must look like"),
-        (["mach=a:b"], "--input must look like .*, got 'mach=a:b'"),
-        (["n=1.5:3:int"], "--input must look like"),
-        (["n=1:3:cubic"], "with the scale 'cubic'"),
-        (["x=0:1", "x=0:2"], "--input must name each input once, got 'x' twice"),
-        (["x=1:0"], "bounds of 'x' must rise"),
-        (["x=1:1"], "bounds of 'x' must differ"),
-        (["gas=He"], "choices of 'gas' must be two or more"),
-    ],
-)
-def test_what_is_no_space_is_refused(texts: list[str], sentence: str) -> None:
-    with pytest.raises(InvalidInput, match=sentence):
-        parse_space(texts)
-
-
 JSON = '{"mach": [0.2, 6], "alpha": [-5, 30], "n": {"integer": [1, 8]}, "rate": {"log": [0.001, 1]}}'
 TOML = "mach = [0.2, 6]\nalpha = [-5, 30]\nn = {integer = [1, 8]}\nrate = {log = [0.001, 1]}\n"
 
@@ -266,19 +206,91 @@ def test_a_space_can_be_written_in_a_file(tmp_path: Path, name: str, text: str) 
     assert read_space(tmp_path / name) == SPACE
 
 
+@pytest.fixture
+def budgeted(ask):
+    ask(
+        "design", "create", *WHERE, "--input", "mach=0.2:6", "--input", "gas=He,O2", "--n-initial", "3", "--budget", "4"
+    )
+    return ask
+
+
+def test_a_worker_runs_a_program_for_every_trial_and_says_so(budgeted) -> None:
+    answer = budgeted("worker", *WHERE, "--", "echo", "{mach}")
+    assert answer.code == 0
+    first, *others = answer.err.splitlines()
+    assert first == "budget: 4 of 4 runs left"
+    assert [line.split(":")[0] for line in others] == [f"trial {n}" for n in (1, 2, 3, 4)]
+    assert "done 4" in answer.lines
+    assert budgeted("design", "status", *WHERE, "--json").json["n_done"] == 4
+
+
+def test_json_is_one_object_with_the_tally(budgeted) -> None:
+    answer = budgeted("worker", *WHERE, "--json", "--quiet", "--", "echo", "{mach}")
+    assert answer.err == ""
+    assert answer.json == {"n_done": 4, "n_failed": 0, "n_repeats": 0, "n_handed_back": 0}
+
+
+def test_a_quiet_worker_does_not_ask_where_the_campaign_stands(budgeted, monkeypatch) -> None:
+    def status(campaign) -> None:
+        raise AssertionError("nobody wants to know")
+
+    monkeypatch.setattr("genbayes.campaign.Campaign.status", status)
+    assert budgeted("worker", *WHERE, "--json", "--quiet", "--no-wait", "--", "echo", "1").json["n_done"] == 4
+
+
+def test_a_worker_that_is_not_the_first_says_how_many_runs_are_left(budgeted) -> None:
+    budgeted("worker", *WHERE, "--budget", "1", "--quiet", "--", "echo", "1")
+    budgeted("design", "ask", *WHERE, "--lease-seconds", "0.2")
+    answer = budgeted("worker", *WHERE, "--seconds", "30", "--", "echo", "1")
+    assert answer.err.splitlines()[0] == "budget: 3 of 4 runs left, 1 of them handed out; no new run starts after 30 s"
+
+
 @pytest.mark.parametrize(
-    ("name", "text", "sentence"),
+    ("words", "sentence"),
     [
-        ("space.txt", "", "--space must end in .json or .toml"),
-        ("space.json", "{", "--space must be a JSON file, got 'space.json'"),
-        ("space.toml", "mach = [", "--space must be a TOML file, got 'space.toml'"),
-        ("space.json", "[1, 2]", "inputs must map names to bounds"),
-        ("space.json", '{"x": [1, 0]}', "bounds of 'x' must rise"),
-        ("missing.json", None, "--space must be a readable file"),
+        ([], "no budget: runs until stopped (Ctrl-C); --budget N or --seconds S sets a limit"),
+        (["--seconds", "0"], "no budget: no new run starts after 0 s"),
     ],
 )
-def test_a_file_that_holds_no_space_is_refused(tmp_path: Path, name: str, text: str | None, sentence: str) -> None:
-    if text is not None:
-        (tmp_path / name).write_text(text)
-    with pytest.raises(GenBayesError, match=sentence):
-        read_space(tmp_path / name)
+def test_a_worker_without_a_budget_says_when_it_will_end(ask, words: list[str], sentence: str) -> None:
+    ask("design", "create", *WHERE, "--input", "mach=0.2:6", "--n-initial", "3", "--proposer", "random")
+    answer = ask("worker", *WHERE, *words, "--failures-in-row", "1", "--", "false")  # ends at the first run
+    assert answer.err.splitlines()[0] == sentence
+
+
+def test_options_of_the_program_are_its_own(budgeted) -> None:
+    answer = budgeted(
+        "worker", *WHERE, "--json", "-q", "--", "sh", "-c", "echo --debug >&2; echo 1", "--help", "--json"
+    )
+    assert answer.json["n_done"] == 4
+
+
+def test_a_budget_and_a_time_end_it(budgeted) -> None:
+    assert budgeted("worker", *WHERE, "--budget", "2", "--json", "-q", "--", "echo", "1").json["n_done"] == 2
+    assert budgeted("worker", *WHERE, "--seconds", "0", "--json", "-q", "--", "echo", "1").json["n_done"] == 0
+
+
+def test_the_response_is_read_from_a_json_line_or_a_file(budgeted, tmp_path) -> None:
+    words = ("worker", *WHERE, "--json", "-q", "--no-wait")
+    script = 'echo "{\\"drag\\": 3}"'
+    assert budgeted(*words, "--budget", "2", "--key", "drag", "--", "sh", "-c", script).json["n_done"] == 2
+    script = "echo 4 > out_$1"
+    more = ("--file", "out_{number}", "--", "sh", "-c", script, "sh", "{number}")
+    assert budgeted(*words, *more).json["n_done"] == 2
+    exported = budgeted("design", "export", *WHERE, "--json").json["columns"]["y"]
+    assert exported == [3.0, 3.0, 4.0, 4.0]
+
+
+def test_failures_are_recorded_and_too_many_end_it(budgeted) -> None:
+    answer = budgeted("worker", *WHERE, "--timeout", "0.3", "--failures-in-row", "2", "--", "sleep", "30")
+    assert answer.code == 2
+    assert "Error: The simulator failed 2 times in a row" in answer.err
+    found = budgeted("design", "status", *WHERE, "--json").json
+    assert found["failures"][0] == [1, "no result within 0.3 s; the program was stopped"]
+    assert (found["n_failed"], found["n_running"]) == (2, 0)
+
+
+def test_a_failed_run_is_tried_again(budgeted, tmp_path) -> None:
+    script = "echo x >> tries; test $(wc -l < tries) -gt 1 && echo 1"
+    answer = budgeted("worker", *WHERE, "--retries", "1", "--budget", "1", "--json", "-q", "--", "sh", "-c", script)
+    assert (answer.json["n_done"], answer.json["n_failed"]) == (1, 0)

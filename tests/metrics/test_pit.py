@@ -16,7 +16,7 @@ def test_a_tie_counts_half() -> None:
     np.testing.assert_array_equal(pit([[1.0, 2.0, 2.0, 3.0]], [2.0]), [0.5])
 
 
-def test_it_is_uniform_under_the_true_law() -> None:
+def test_it_is_uniform_under_the_true_distribution() -> None:
     rng = np.random.default_rng(0)
     draws, y = rng.normal(size=(1000, 999)), rng.normal(size=1000)
     assert kstest(pit(draws, y), "uniform").pvalue > 1e-4  # false alarm 1 in 10,000
@@ -52,7 +52,7 @@ def test_an_observation_at_an_atom_is_spread_over_the_jump() -> None:
     np.testing.assert_allclose(pit_shares([0.2], [0.6], [0.1, 0.2, 0.3, 0.5, 0.6, 0.7]), [0, 0, 0.25, 0.75, 1, 1])
 
 
-def test_shares_of_a_true_law_of_whole_numbers_are_the_levels() -> None:
+def test_shares_of_a_true_distribution_of_whole_numbers_are_the_levels() -> None:
     y = np.random.default_rng(1).poisson(1.0, size=20_000)
     tau = np.array([0.05, 0.3, 0.5, 0.9])
     share = pit_shares(poisson.cdf(y - 1, 1.0), poisson.cdf(y, 1.0), tau)

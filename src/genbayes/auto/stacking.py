@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.metrics import is_clearly_better, mean_and_error
+from genbayes.metrics import check_loss, is_clearly_better, mean_and_error
 
 N_LEVELS = 50  # the score of 50 quantiles is within 0.1% of that of the whole distribution
 LEVELS: FloatArray = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
@@ -54,7 +54,7 @@ def crps_of_table(q: FloatArray, y: FloatArray) -> FloatArray:
         array([2.])
     """
     e = y[:, None] - q
-    return np.asarray(2 * np.maximum(LEVELS * e, (LEVELS - 1) * e).mean(axis=1))
+    return np.asarray(2 * check_loss(e, LEVELS).mean(axis=1))
 
 
 def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray) -> Stack:

@@ -8,9 +8,10 @@ from genbayes.metrics.crps import crps, crps_normal, energy_score
 from genbayes.metrics.paired import is_clearly_better, mean_and_error, paired_difference
 from genbayes.metrics.pit import count_bins, pit, pit_shares
 from genbayes.metrics.point import rmse, rmspe
-from genbayes.metrics.quantiles import coverage, interval_score, interval_width, pinball
+from genbayes.metrics.quantiles import check_loss, coverage, interval_score, interval_width, pinball
 
 __all__ = [
+    "check_loss",
     "count_band",
     "count_bins",
     "coverage",

@@ -1,6 +1,6 @@
-"""Continuous ranked probability score: the paper's main measure of a predictive law (section 5.1).
+"""Continuous ranked probability score, the paper's main measure (section 5.1), and its form for vectors.
 
-Here it is computed from arrays; exact scores of whole laws are methods of the distributions.
+Here it is computed from arrays; exact scores are methods of the distributions.
 """
 
 import math
@@ -13,6 +13,8 @@ from scipy.special import ndtr
 from genbayes.arrays import BoolArray, FloatArray
 from genbayes.errors import InvalidInput
 from genbayes.validation import check_array, check_column, check_targets, describe_rows
+
+BLOCK = 1_024  # draws compared with all others at a time: bounds the table of distances to BLOCK x S
 
 
 def crps(q: ArrayLike, y: ArrayLike) -> FloatArray:
@@ -45,7 +47,7 @@ def crps(q: ArrayLike, y: ArrayLike) -> FloatArray:
 
 
 def crps_normal(mu: ArrayLike, sigma: ArrayLike, y: ArrayLike) -> FloatArray:
-    """Continuous ranked probability score of normal laws, in closed form.
+    """Continuous ranked probability score of normal distributions, in closed form.
 
     (y - mu) (2 Phi(w) - 1) + sigma (2 phi(w) - 1 / sqrt(pi)) with w = (y - mu) / sigma
     (Gneiting and Raftery 2007, section 4.2); sigma = 0 is a point mass and scores |y - mu|.
@@ -75,9 +77,6 @@ def crps_normal(mu: ArrayLike, sigma: ArrayLike, y: ArrayLike) -> FloatArray:
     return score
 
 
-BLOCK = 1_024  # draws compared with all others at a time: bounds the table of distances to BLOCK x S
-
-
 def energy_score(samples: ArrayLike, y: ArrayLike) -> FloatArray:
     """Energy score of joint draws, Gneiting and Raftery (2007), equation 22 with beta = 1.
 
@@ -99,11 +98,9 @@ def energy_score(samples: ArrayLike, y: ArrayLike) -> FloatArray:
     n, _, q = samples.shape
     if y.shape != (n, q):
         raise InvalidInput(f"y must have shape ({n}, {q}), one vector per row of samples, got {y.shape}")
-    return np.array([one_score(x, observed) for x, observed in zip(samples, y, strict=True)])
-
-
-def one_score(x: FloatArray, observed: FloatArray) -> float:
-    """Energy score of draws x, shape (S, q), for one observed vector."""
-    error = cdist(x, observed[None, :]).mean()
-    spread = sum(cdist(x[i : i + BLOCK], x).sum() for i in range(0, len(x), BLOCK)) / len(x) ** 2
-    return float(error - 0.5 * spread)
+    scores = np.empty(n)
+    for i, (x, observed) in enumerate(zip(samples, y, strict=True)):
+        error = cdist(x, observed[None, :]).mean()
+        blocks = [x[a : a + BLOCK] for a in range(0, len(x), BLOCK)]
+        scores[i] = error - 0.5 * sum(cdist(some, x).sum() for some in blocks) / len(x) ** 2
+    return scores

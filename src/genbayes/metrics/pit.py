@@ -1,4 +1,4 @@
-"""Probability integral transform: where in its predictive law each observation fell, and how to count it."""
+"""Probability integral transform: where in its predictive distribution each observation fell, and how to count it."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,14 +7,12 @@ from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
 from genbayes.validation import check_array, check_column, check_count, check_targets, check_tau
 
-FEWEST_BINS, MOST_BINS = 4, 20
-
 
 def pit(q: ArrayLike, y: ArrayLike) -> FloatArray:
     """Probability integral transform of observations under draws or equally spaced quantiles.
 
     (#{j: q_j < y} + #{j: q_j <= y}) / (2 m): the middle of the jump where y meets a draw, so the transform stays
-    deterministic and has mean 1/2 under the true law (the non-randomized PIT; Dawid 1984, Czado, Gneiting and
+    deterministic and has mean 1/2 under the true distribution (the non-randomized PIT; Dawid 1984, Czado, Gneiting and
     Held 2009). A flat histogram of the values means calibrated predictions.
 
     Args:
@@ -35,11 +33,11 @@ def pit(q: ArrayLike, y: ArrayLike) -> FloatArray:
 
 
 def pit_shares(lower: ArrayLike, upper: ArrayLike, tau: ArrayLike, weight: ArrayLike | None = None) -> FloatArray:
-    """Share of observations below each quantile of their laws: the distribution function of the PIT.
+    """Share of observations below each quantile of their distributions: the distribution function of the PIT.
 
     share(tau) = sum_i w_i clip((tau - F_i(y_i-)) / (F_i(y_i) - F_i(y_i-)), 0, 1) / sum_i w_i, and 1{F_i(y_i) <= tau}
-    where the law has no atom at y_i. At an atom the observation is spread evenly over the jump (Czado, Gneiting and
-    Held 2009, equation 2): nothing is drawn at random, and under the true law the expected share is tau.
+    where there is no atom at y_i. At an atom the observation is spread evenly over the jump (Czado, Gneiting and
+    Held 2009, equation 2): nothing is drawn at random, and under the true distribution the expected share is tau.
 
     Args:
         lower: F(y-), the probability below each observation, shape (n,).
@@ -74,4 +72,4 @@ def count_bins(n: int) -> int:
         >>> count_bins(10), count_bins(100), count_bins(10_000)
         (4, 9, 20)
     """
-    return int(np.clip(round(2 * check_count(n, "n") ** (1 / 3)), FEWEST_BINS, MOST_BINS))
+    return int(np.clip(round(2 * check_count(n, "n") ** (1 / 3)), 4, 20))

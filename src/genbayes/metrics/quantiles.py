@@ -1,4 +1,7 @@
-"""Pinball (check, quantile) loss: what the network is trained on, and a proper score of single quantiles."""
+"""Scores of quantiles and of prediction intervals: the pinball loss, the interval score, coverage and width.
+
+Coverage and width only make sense together; the interval score weighs them in one proper number.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,6 +9,42 @@ from numpy.typing import ArrayLike
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
 from genbayes.validation import check_array, check_column, check_level, check_targets, check_tau, describe_rows
+
+
+def pinball(q: ArrayLike, y: ArrayLike, tau: ArrayLike) -> FloatArray:
+    """Pinball loss rho_tau(y - q) of quantiles, Koenker and Bassett (1978), paper section 3.3.
+
+    rho_tau(e) = max(tau e, (tau - 1) e). Twice its integral over tau is the CRPS.
+
+    Args:
+        q: Quantiles at the levels tau, shape (n,) for one level or (n, m).
+        y: Observations, shape (n,).
+        tau: One level, or m of them.
+
+    Returns:
+        One loss per quantile, smaller is better, in the shape of q.
+
+    Example:
+        >>> pinball(np.array([1.0, 1.0]), np.array([3.0, 0.0]), tau=0.9)
+        array([1.8, 0.1])
+    """
+    tau = check_tau(tau)
+    q = check_array(q, "q", "(n, m)" if tau.ndim else "(n,)")
+    y = check_targets(y, len(q))
+    if tau.ndim and q.shape[1] != len(tau):
+        raise InvalidInput(f"q must have one column per level, {len(tau)}, got shape {q.shape}")
+    e = (y if q.ndim == 1 else y[:, None]) - q
+    return check_loss(e, tau)
+
+
+def check_loss(e: FloatArray, tau: FloatArray) -> FloatArray:
+    """rho_tau(e) = max(tau e, (tau - 1) e), the pinball loss of errors e = y - q; arrays that broadcast together.
+
+    Example:
+        >>> check_loss(np.array([-1.0, 2.0]), np.array(0.25))
+        array([0.75, 0.5 ])
+    """
+    return np.maximum(tau * e, (tau - 1) * e)
 
 
 def interval_score(lower: ArrayLike, upper: ArrayLike, y: ArrayLike, level: float) -> FloatArray:
@@ -85,29 +124,3 @@ def check_ends(lower: ArrayLike, upper: ArrayLike) -> tuple[FloatArray, FloatArr
     if crossed.any():
         raise InvalidInput(f"lower must not exceed upper, got {describe_rows(crossed)} where it does")
     return lower, upper
-
-
-def pinball(q: ArrayLike, y: ArrayLike, tau: ArrayLike) -> FloatArray:
-    """Pinball loss rho_tau(y - q) of quantiles, Koenker and Bassett (1978), paper section 3.3.
-
-    rho_tau(e) = max(tau e, (tau - 1) e). Twice its integral over tau is the CRPS.
-
-    Args:
-        q: Quantiles at the levels tau, shape (n,) for one level or (n, m).
-        y: Observations, shape (n,).
-        tau: One level, or m of them.
-
-    Returns:
-        One loss per quantile, smaller is better, in the shape of q.
-
-    Example:
-        >>> pinball(np.array([1.0, 1.0]), np.array([3.0, 0.0]), tau=0.9)
-        array([1.8, 0.1])
-    """
-    tau = check_tau(tau)
-    q = check_array(q, "q", "(n, m)" if tau.ndim else "(n,)")
-    y = check_targets(y, len(q))
-    if tau.ndim and q.shape[1] != len(tau):
-        raise InvalidInput(f"q must have one column per level, {len(tau)}, got shape {q.shape}")
-    e = (y if q.ndim == 1 else y[:, None]) - q
-    return np.maximum(tau * e, (tau - 1) * e)

@@ -1,17 +1,18 @@
 """GPInformedSurrogate: a GP finds the mean, a quantile network the shape of what is left.
 
-A GP is hard to beat on smooth responses and knows only Gaussian laws; a network learns any shape and wastes runs on
+A GP is hard to beat on smooth responses and knows only Gaussian noise; a network learns any shape and wastes runs on
 what a GP sees at once. So y = m(x) + s(x) r: m and s are the GP's mean and standard deviation, the network learns the
-law of r from leave-one-out residuals, r_i = (y_i - m_{-i}(x_i)) / s_{-i}(x_i), which are like those of new runs. Where
-nothing but Gaussian noise is left, the network stops at once and the GP's answer stands.
+distribution of r from leave-one-out residuals, r_i = (y_i - m_{-i}(x_i)) / s_{-i}(x_i), which are like those of new
+runs. Where nothing but Gaussian noise is left, the network stops at once and the GP's answer stands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import FloatArray
@@ -22,16 +23,15 @@ from genbayes.distribution.quantile import GRID
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
 from genbayes.models.network import QuantileSurrogate
+from genbayes.models.protocols import Of
 from genbayes.persistence import State
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice, check_count
 
-FARTHEST = 8.0  # standard deviations: a residual beyond is an outlier of the GP, and its size tells nothing more
-
 
 class GPInformedSurrogate(ScaledSurrogate):
-    """Quantiles m(x) + s(x) G(tau, z): a GP's mean and standard deviation, a network for the residual's law.
+    """Quantiles m(x) + s(x) G(tau, z): a GP's mean and standard deviation, and a network for the residual.
 
     The network sees z = [x, m(x), log s(x)], so that noise may grow with the response itself.
 
@@ -77,7 +77,7 @@ class GPInformedSurrogate(ScaledSurrogate):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the distribution of y given x from runs.
 
         Args:
@@ -103,7 +103,7 @@ class GPInformedSurrogate(ScaledSurrogate):
     def _fit_residuals(self, runs: ScaledRuns, data: Dataset, rng: np.random.Generator) -> QuantileSurrogate:
         m, latent, noise = self.gp_.leave_out(runs.Z)
         s = np.sqrt(latent + noise)
-        r = np.clip((runs.y - m) / s, -FARTHEST, FARTHEST)
+        r = np.clip((runs.y - m) / s, -8.0, 8.0)  # one beyond is an outlier of the GP, and its size tells nothing more
         network = QuantileSurrogate(
             n_layers=self.n_layers,
             n_members=self.n_members,
@@ -116,7 +116,7 @@ class GPInformedSurrogate(ScaledSurrogate):
             np.tile(_features(runs.Z, m, s), (k, 1)), np.tile(r, k), sample_weight=np.tile(data.weight / k, k)
         )
 
-    def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run") -> QuantileFunction | Normal:
+    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> QuantileFunction | Normal:
         """The predictive distribution at new inputs.
 
         Args:
@@ -124,18 +124,18 @@ class GPInformedSurrogate(ScaledSurrogate):
             of: "run" for a new run at x; "mean" for what the GP knows of E[y | x], epistemic only.
 
         Returns:
-            One law per row.
+            One distribution per row.
         """
         check_choice(of, "of", ["run", "mean"])
         check_is_fitted(self, "residuals_")
         Z = self._scaled(X)
         mean, latent, noise = self.gp_.predict(Z)
         s = np.sqrt(latent + noise)
-        law = self.residuals_.predict_distribution(_features(Z, mean, s))
+        residual = self.residuals_.predict_distribution(_features(Z, mean, s))
         scaler = self.response_scaler_
         if of == "mean":
-            return Normal(loc=scaler.inverse(mean + s * law.mean()), scale=scaler.scale * np.sqrt(latent))
-        return QuantileFunction(GRID, scaler.inverse(mean[:, None] + s[:, None] * law.ppf(GRID)))
+            return Normal(loc=scaler.inverse(mean + s * residual.mean()), scale=scaler.scale * np.sqrt(latent))
+        return QuantileFunction(GRID, scaler.inverse(mean[:, None] + s[:, None] * residual.ppf(GRID)))
 
     def summary(self) -> dict[str, str]:
         """What was fitted and how, in words, for reports."""

@@ -30,7 +30,7 @@ def single_thread() -> Iterator[None]:
 
 
 class ThreadChooser:
-    """Told when each step ends, it sets the number of threads of the next; `close` puts back what was set before.
+    """Asked at the end of each step, it sets the number of threads of the next; `close` puts back what was set before.
 
     Example:
         >>> from contextlib import closing

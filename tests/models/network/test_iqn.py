@@ -5,12 +5,10 @@ import torch
 
 from genbayes.models.network.iqn import (
     IQN,
-    N_LEVELS,
     FourierFeatures,
     NetworkShape,
     PriorIQN,
     cosine_embedding,
-    level_table,
 )
 
 
@@ -94,12 +92,6 @@ def test_a_randomized_prior_has_no_fourier_features() -> None:
     assert network.trained.fourier is not None
     assert network.prior is not None
     assert network.prior.fourier is None
-
-
-def test_the_level_table_holds_the_embeddings_of_its_levels() -> None:
-    tau, phi = level_table(32)
-    torch.testing.assert_close(tau, (torch.arange(N_LEVELS) + 0.5) / N_LEVELS)
-    torch.testing.assert_close(phi, cosine_embedding(tau))
 
 
 def test_a_randomized_prior_is_frozen_and_of_unit_size_on_the_training_inputs() -> None:

@@ -15,10 +15,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genbayes.models.network.iqn import N_LEVELS, NetworkShape, PriorIQN, cosine_embedding, level_table
+from genbayes.models.network.iqn import NetworkShape, PriorIQN, cosine_embedding
 from genbayes.models.network.loss import LossWeights, check_loss, level_weight, three_term_loss, unbiased_loss
 from genbayes.progress import Report
 from genbayes.training import History, TrainingSettings, minimise
+
+N_LEVELS = 4096  # of training; a power of two, so that any usual number of strata divides it
 
 Penalty = Callable[[PriorIQN], Tensor]
 
@@ -130,8 +132,10 @@ def _fast_objective(
     """Mean unbiased loss of a mini-batch, one level of each of n_tau equal strata of (0, 1) a row, (K,)."""
     n_tau = settings.n_tau
     assert n_tau is not None
-    tau, phi = level_table(settings.shape.n_cosines, rows.Z.device)
-    of_level = level_weight(tau, settings.weights)
+    # Levels are the midpoints (i + 1/2) / 4096, far finer than any quantile the data can resolve. Cosines for every row
+    # and level would cost more than the matrix products they feed, so they are looked up.
+    tau = (torch.arange(N_LEVELS, device=rows.Z.device) + 0.5) / N_LEVELS
+    phi, of_level = cosine_embedding(tau, settings.shape.n_cosines), level_weight(tau, settings.weights)
     width = N_LEVELS // n_tau
     strata = width * torch.arange(n_tau)
     masks = _Masks(settings, generators, rows.Z.device)
@@ -206,7 +210,7 @@ def held_out_crps(network: PriorIQN, rows: Rows, aside: Tensor) -> Tensor:
 
 @torch.no_grad()
 def held_out_scores(network: PriorIQN, rows: Rows, aside: Tensor) -> Tensor:
-    """CRPS of each member at each row it kept aside, as twice the mean check loss over levels, (K, a) -> (K, a)."""
+    """CRPS of each member at each row it held out, as twice the mean check loss over levels, (K, a) -> (K, a)."""
     q, tau = held_out_quantiles(network, rows, aside)
     e = rows.y[aside].unsqueeze(-1) - q
     return 2 * check_loss(e, tau).mean(dim=-1)

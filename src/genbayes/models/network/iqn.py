@@ -23,9 +23,6 @@ from torch import Tensor, nn
 ROUND_ROWS = 16
 BLOCK_ROWS, BLOCK_COLUMNS = 128, 4096  # of hidden values in flight while predicting: 2 MB, fits the cache
 FEATURE_ROWS = 8192  # rows whose features are kept in flight
-# Training levels are the midpoints (i + 1/2) / N_LEVELS. 4096 is far finer than any quantile the data can resolve,
-# and a power of two, so that any usual number of strata divides it.
-N_LEVELS = 4096
 
 
 @dataclass(frozen=True)
@@ -68,20 +65,6 @@ def cosine_embedding(tau: Tensor, n_cosines: int = 32) -> Tensor:
     """
     j = torch.arange(n_cosines, dtype=tau.dtype, device=tau.device)
     return torch.cos(math.pi * tau.unsqueeze(-1) * j)
-
-
-def level_table(n_cosines: int, device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
-    """All training levels, shape (N_LEVELS,), and their embeddings, shape (N_LEVELS, n_cosines).
-
-    Cosines for every row and level would cost more than the matrix products they feed, so training looks them up.
-
-    Example:
-        >>> tau, phi = level_table(32)
-        >>> tau[[0, -1]] * N_LEVELS, phi.shape
-        (tensor([5.0000e-01, 4.0955e+03]), torch.Size([4096, 32]))
-    """
-    tau = (torch.arange(N_LEVELS, device=device) + 0.5) / N_LEVELS
-    return tau, cosine_embedding(tau, n_cosines)
 
 
 class StackedLinear(nn.Module):

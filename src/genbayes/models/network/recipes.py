@@ -69,7 +69,7 @@ def train_paper(model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Gener
 
 def fast_settings(model: QuantileSurrogate, runs: ScaledRuns) -> IQNSettings:
     """Sizes and training settings of the recipe "fast" for these runs; a shorter run takes longer steps."""
-    n = len(runs)
+    n = len(runs.y)
     n_hidden = int(model.n_hidden or 0)
     # columns that a category is embedded into, by the rule of thumb of tabular networks: 1.6 levels^0.56
     sizes = [(start, stop, round(1.6 * (stop - start) ** 0.56)) for start, stop in runs.blocks]

@@ -51,7 +51,7 @@ class GaussianMixture:
             True
         """
         likelihood = float(weight @ logsumexp(self.log_density(y), axis=1))
-        return (3 * len(self) - 1) * float(np.log(weight.sum())) - 2 * likelihood
+        return (3 * len(self.mean) - 1) * float(np.log(weight.sum())) - 2 * likelihood
 
 
 def fit_gaussians(y: FloatArray, weight: FloatArray, k: int, group: IntArray | None = None) -> GaussianMixture:

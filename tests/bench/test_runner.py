@@ -15,6 +15,7 @@ from joblib import parallel_config, register_parallel_backend
 from joblib._parallel_backends import ThreadingBackend
 
 from genbayes.errors import InvalidInput, UnwritableFile
+from genbayes.models import registry
 from genbayes_bench import runner as runner_module
 from genbayes_bench.locks import lock, lock_path
 from genbayes_bench.record import find_records, pack_records, read_records, record_path
@@ -272,3 +273,36 @@ def test_children_of_a_killed_run_end_with_it(start, tmp_path) -> None:
     n = len(logged(tmp_path))
     time.sleep(1.0)
     assert len(logged(tmp_path)) == n < 40
+
+
+REGISTERING = """
+import numpy as np
+from genbayes import Normal, register_model
+
+class Flat:
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+    def get_params(self, deep=True):
+        return {"random_state": self.random_state}
+    def set_params(self, **settings):
+        vars(self).update(settings)
+        return self
+    def fit(self, X, y):
+        self.loc, self.scale = float(np.mean(y)), float(np.std(y))
+        return self
+    def predict_distribution(self, X):
+        return Normal(loc=np.full(len(X), self.loc), scale=np.full(len(X), self.scale))
+
+register_model("flat", Flat)
+"""
+
+
+def test_a_model_that_a_file_registers_is_a_method_in_worker_processes_too(run, tmp_path) -> None:
+    file = tmp_path / "flat.py"
+    file.write_text(REGISTERING)
+    try:
+        summary = run("jump1d", protocol="quick", methods=["flat"], n_jobs=2, files=[str(file)])
+        assert [record.error for record in summary.records] == [None, None]
+    finally:
+        registry._models.pop("flat", None)
+        registry._own.pop("flat", None)

@@ -1,4 +1,4 @@
-"""Benchmarks: problems as data, run and told honestly.
+"""Benchmarks: problems, methods and studies as values, one runner, one report.
 
 Names are imported when first used, so that a report loads neither torch nor the runner.
 """

@@ -17,7 +17,7 @@ from genbayes.cli.console import (
     print_warning,
     standard_output,
 )
-from genbayes.cli.options import AsJson, parse_names, parse_replicates, shell_word
+from genbayes.cli.options import AsJson, parse_names, shell_word
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -167,6 +167,22 @@ def run(
         print_json(_as_json(summary, results, protocol))
     elif not quiet:
         _show_summary(summary, results)
+
+
+def parse_replicates(text: str | None) -> range | None:
+    """How many replicates, or which: the first one and the one after the last.
+
+    Example:
+        >>> parse_replicates("5"), parse_replicates("10:20")
+        (range(0, 5), range(10, 20))
+    """
+    if text is None:
+        return None
+    first, colon, end = text.partition(":")
+    ends = (first, end) if colon else ("0", first)
+    if not all(part.strip().isdecimal() for part in ends) or int(ends[0]) >= int(ends[1]):
+        raise InvalidInput(f"--replicates must be a number or FIRST:END, got {text!r}; try 5 or 10:20")
+    return range(int(ends[0]), int(ends[1]))
 
 
 def _protocol(words: list[str]) -> str:

@@ -50,7 +50,7 @@ class Record:
         n_inputs: Inputs of a run.
         scores: "crps", "rmse", "coverage" and "width" of 90% intervals, and where they make sense "rmspe", "rmse_f"
             (against the noise-free response), "crps_f" and "coverage_f" (scored on it) and "ratio" (CRPS over that of
-            the true law).
+            the true distribution).
         fit_seconds: Time to fit.
         predict_seconds: Time to predict and score.
         peak_memory_mb: Highest memory of the process during the job, in MB.
@@ -195,8 +195,8 @@ def find_records(folder: Path, *, strict: bool = False) -> tuple[list[Record], l
     best: dict[Key, Record] = {}
     complaints = []
     for path in _files(Path(folder)):
-        found, faults = _read(path, strict)
-        complaints += faults
+        found, sentences = _read(path, strict)
+        complaints += sentences
         for record in found:
             _keep_better(best, record)
     return sorted(best.values(), key=lambda record: record.key), complaints

@@ -56,22 +56,6 @@ def parse_names(text: str | None) -> list[str] | None:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def parse_replicates(text: str | None) -> range | None:
-    """How many replicates, or which: the first one and the one after the last.
-
-    Example:
-        >>> parse_replicates("5"), parse_replicates("10:20")
-        (range(0, 5), range(10, 20))
-    """
-    if text is None:
-        return None
-    first, colon, end = text.partition(":")
-    ends = (first, end) if colon else ("0", first)
-    if not all(part.strip().isdecimal() for part in ends) or int(ends[0]) >= int(ends[1]):
-        raise InvalidInput(f"--replicates must be a number or FIRST:END, got {text!r}; try 5 or 10:20")
-    return range(int(ends[0]), int(ends[1]))
-
-
 def parse_levels(text: str) -> list[float]:
     """Different quantile levels separated by commas.
 

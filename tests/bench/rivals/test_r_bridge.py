@@ -287,19 +287,21 @@ def test_a_constant_input_is_passed_as_zero(fake_r, runs: Runs) -> None:
 def test_distributions_of_a_run_and_of_the_mean_have_their_variances(fake_r, runs: Runs) -> None:
     fake_r(SUMS)
     there = run_r(RHomGP(), pd.DataFrame(runs[0]), pd.Series(runs[1]), runs[2].tolist(), scale=False)
-    np.testing.assert_array_equal(there.law().mean(), there.mean)
-    np.testing.assert_allclose([there.law().std(), there.law(of="mean").std()], [[1.5] * 5, [0.5] * 5])
+    np.testing.assert_array_equal(there.distribution().mean(), there.mean)
+    np.testing.assert_allclose(
+        [there.distribution().std(), there.distribution(of="mean").std()], [[1.5] * 5, [0.5] * 5]
+    )
     with pytest.raises(InvalidInput, match="of must be one of 'run', 'mean', got 'median'"):
-        there.law(of="median")
+        there.distribution(of="median")
 
 
 def test_a_local_gp_knows_one_variance(fake_r, runs: Runs) -> None:
     fake_r("answer(*([sum(row), 2.25] for row in read('X_new.csv')))\n")
     there = run_r(RLocalGP(), *runs, scale=False)
-    np.testing.assert_allclose(there.law().std(), 1.5)
+    np.testing.assert_allclose(there.distribution().std(), 1.5)
     assert there.latent is None
     with pytest.raises(InvalidInput, match="of must be 'run' for this R model, got 'mean'"):
-        there.law(of="mean")
+        there.distribution(of="mean")
 
 
 def test_settings_and_seed_reach_r_and_its_warnings_are_kept(fake_r, runs: Runs) -> None:
@@ -624,7 +626,7 @@ def test_hetgp_and_our_stationary_gp_agree(few) -> None:
     theirs = run_r(RHomGP(), X, y, X_new, random_state=0)
     mean, sd = StationaryGP(random_state=0).fit(X, y).predict(X_new, return_std=True)
     np.testing.assert_allclose(mean, theirs.mean, atol=0.05)  # the sd of the noise
-    np.testing.assert_allclose(sd, theirs.law().std(), rtol=0.5)
+    np.testing.assert_allclose(sd, theirs.distribution().std(), rtol=0.5)
 
 
 @pytest.mark.slow
@@ -638,7 +640,7 @@ def test_a_motorcycle_split_scores_as_measured_before(model, method: str) -> Non
         rows = [(int(row["row"]) - 1, row["set"]) for row in csv.DictReader(file) if row["split"] == "1"]
     train, test = (table[[row for row, place in rows if (place == "train") is wanted]] for wanted in (True, False))
     there = run_r(model, train[:, :1], train[:, 1], test[:, :1], scale=False, random_state=0)
-    found = crps_normal(there.mean, there.law().std(), test[:, 1]).mean()
+    found = crps_normal(there.mean, there.distribution().std(), test[:, 1]).mean()
     with (REFERENCE / "mcycle_hetgp_per_split.csv").open() as file:
         scores = [row for row in csv.DictReader(file) if row["split"] == "1" and row["method"] == method]
     assert found == pytest.approx(float(scores[0]["crps"]), rel=0.02)  # versions of the package differ a little
@@ -652,4 +654,4 @@ def test_the_other_packages_learn_a_smooth_function(few, model) -> None:
     there = run_r(model, X, y, X_new, random_state=0)
     truth = np.sin(4 * X_new[:, 0]) + X_new[:, 1]
     assert np.sqrt(np.mean((there.mean - truth) ** 2)) < 0.5 * y.std()
-    assert (there.law().std() < 2 * y.std()).all()
+    assert (there.distribution().std() < 2 * y.std()).all()

@@ -30,8 +30,8 @@ def shared_path(name: str) -> Path | None:
         >>> shared_path("data/no-such-file.csv") is None
         True
     """
-    told = os.environ.get(VARIABLE)
-    path = (Path(told) if told else BESIDE) / name
+    folder = os.environ.get(VARIABLE)
+    path = (Path(folder) if folder else BESIDE) / name
     return path if path.is_file() else None
 
 

@@ -143,18 +143,18 @@ def build_report(records: Sequence[Record], protocol: str | None = None, complai
 
 def headline(lines: Sequence[Line]) -> str:
     """Wins, ties and losses in words."""
-    told = []
+    counted = []
     for method in OURS:
         counts = count_verdicts(lines, method)
         n = sum(counts.values())
         if n:
-            told.append(
+            counted.append(
                 f"{method_title(method)} wins {counts['win']}, ties {counts['tie']} and loses {counts['loss']} of {n}"
             )
-    if not told:
+    if not counted:
         return "No problem has records of a method of ours and of a baseline, so nobody wins yet."
     beginning = "Against the strongest baseline of each problem, by CRPS on responses that no method has seen"
-    return f"{beginning}: {'; '.join(told)}."
+    return f"{beginning}: {'; '.join(counted)}."
 
 
 def write_markdown(report: Report, path: str | os.PathLike[str]) -> Path:
@@ -230,9 +230,9 @@ def _sources(results: Results) -> str:
     """By how many states of the source code, which change more often than the version."""
     known = [record.versions[SOURCE] for record in results.records if SOURCE in record.versions]
     unknown = sum(bool(record.versions) for record in results.records) - len(known)
-    told = [f"{len(set(known)):,} states of its source" if len(set(known)) > 1 else ""]
-    told.append(f"{unknown:,} records by states that were not noted" if unknown and known else "")
-    return f" ({'; '.join(part for part in told if part)})" if any(told) else ""
+    parts = [f"{len(set(known)):,} states of its source" if len(set(known)) > 1 else ""]
+    parts.append(f"{unknown:,} records by states that were not noted" if unknown and known else "")
+    return f" ({'; '.join(part for part in parts if part)})" if any(parts) else ""
 
 
 def _bullets(sentences: Sequence[str]) -> str:

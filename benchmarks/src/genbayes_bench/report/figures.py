@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEGEND_COLUMNS = 4
-# the order of LOOKS: methods that often meet in one figure are as different as can be
+# the order of STYLES: methods that often meet in one figure are as different as can be
 LOOK_ORDER = ("gbc", "auto", "gp", "het-gp", "jump-gp", "gbc-paper", "boosted", "gbc-aug")
 
 
@@ -346,9 +346,11 @@ def _spans_a_decade(curves: Sequence[Curve]) -> bool:
 
 def _standins(problems: Sequence[str]) -> str:
     """What a reader should know where the paper's numbers are of other data."""
-    told = [f"{problem_title(name)}: {standin_of(name)}" for name in problems if standin_of(name)]
+    notes = [f"{problem_title(name)}: {standin_of(name)}" for name in problems if standin_of(name)]
     return (
-        f" Where the data are not the paper's, its markers are only for orientation. {'; '.join(told)}." if told else ""
+        f" Where the data are not the paper's, its markers are only for orientation. {'; '.join(notes)}."
+        if notes
+        else ""
     )
 
 

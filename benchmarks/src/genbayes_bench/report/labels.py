@@ -54,7 +54,7 @@ SCORE_NAMES = {
     "rmse_f": "RMSE to the truth",
     "coverage_f": "coverage, noise-free y",
     "rmspe": "RMSPE (%)",
-    "ratio": "CRPS over the true law's",
+    "ratio": "CRPS over the true distribution's",
     "seconds": "seconds to fit",
     "memory": "peak memory (MB)",
 }

@@ -47,7 +47,7 @@ def curves_of(records: Iterable[Record], problem: str, metric: str) -> dict[str,
     found: dict[str, dict[int, dict[int, float]]] = {}
     for record in records:
         curve = record.detail.get("curve")
-        if record.problem != problem or curve_fault(record) is not None:
+        if record.problem != problem or curve_error(record) is not None:
             continue
         if isinstance(curve, Mapping) and {"n", metric} <= set(curve):
             pairs = zip(curve["n"], curve[metric], strict=True)
@@ -61,16 +61,16 @@ def leave_out_malformed(records: Iterable[Record]) -> tuple[list[Record], list[s
     """The records without those whose learning curve cannot be read, and a sentence for each of these."""
     sound, complaints = [], []
     for record in records:
-        fault = curve_fault(record)
-        if fault is None:
+        wrong = curve_error(record)
+        if wrong is None:
             sound.append(record)
         else:
             whose = f"{record.method!r} on {record.problem!r}, replicate {record.replicate}"
-            complaints.append(f"The record of {whose}, was left out: {fault}")
+            complaints.append(f"The record of {whose}, was left out: {wrong}")
     return sound, complaints
 
 
-def curve_fault(record: Record) -> str | None:
+def curve_error(record: Record) -> str | None:
     """What is wrong with the learning curve of a sequential design; None for a sound one, or where there is none."""
     curve = record.detail.get("curve")
     if curve is None or not is_sequential(record):

@@ -112,10 +112,10 @@ def find_disagreements(results: Results) -> list[Disagreement]:
 
 def notes_of(results: Results) -> list[str]:
     """One sentence a disagreement, the first score of a method standing for all."""
-    told: dict[tuple[Contest, str], str] = {}
+    sentences: dict[tuple[Contest, str], str] = {}
     for each in find_disagreements(results):
-        told.setdefault((each.contest, each.method), each.sentence())
-    return list(told.values())
+        sentences.setdefault((each.contest, each.method), each.sentence())
+    return list(sentences.values())
 
 
 def _disagreement(results: Results, contest: Contest, method: str, metric: str) -> Disagreement | None:

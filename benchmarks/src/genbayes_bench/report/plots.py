@@ -31,7 +31,7 @@ WINE = "#882255"  # of Tol (2021): dark where the others are light
 
 MOST_MARKERS = 12  # on longer curves only some points are marked
 NARROW = 100.0  # upper over lower end of an axis that may show a single power of ten
-SMALLEST_PLAIN = 1e-3  # lowest end of an axis that is told without powers of ten
+SMALLEST_PLAIN = 1e-3  # lowest end of an axis that is labelled without powers of ten
 APART = 0.11  # rows between the markers of one method and the next
 DASH = (0, (4, 3))
 CROWDED = 6.0  # ratio of the ends of an axis

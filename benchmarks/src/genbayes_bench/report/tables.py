@@ -123,8 +123,8 @@ def summary_table(lines: Sequence[Line]) -> Table:
     ]
     notes = (
         "CRPS, less is better; mean ± standard error. In brackets: replicates, where fewer than in the last column. In "
-        "bold: the lowest of ours and the strongest baseline, of those that have all. Friedman's function is told "
-        "twice: scored on noise-free responses as in the paper, which rewards forecasts that are too narrow, and "
+        "bold: the lowest of ours and the strongest baseline, of those that have all. Friedman's function has "
+        "two rows: scored on noise-free responses as in the paper, which rewards forecasts that are too narrow, and "
         "properly.",
         "The strongest baseline is the one of the lowest mean on the same replicates, chosen with hindsight, which "
         f"flatters it. Who wins is said of {method_title('auto')}: its score minus the baseline's, by replicate, "
@@ -210,8 +210,8 @@ def problem_table(results: Results, contest: Contest, metrics: Sequence[str]) ->
     name = STANDS_FOR.get(contest.problem, contest.problem)
     head = ("method", *(score_name(metric) for metric in shown), "seconds to fit", "peak MB", "replicates")
     rows = []
-    told = () if contest.problem in OTHER_UNITS else ((PAPER, "paper"), (REFERENCE, "reference"))
-    for values, who in told:
+    sources = () if contest.problem in OTHER_UNITS else ((PAPER, "paper"), (REFERENCE, "reference"))
+    for values, who in sources:
         own = [v for v in values if v.problem == name and v.metric in metrics and _is_due(v, contest, results)]
         for method in dict.fromkeys(value.method for value in own):
             rows.append(_published_row([v for v in own if v.method == method], shown, who))
@@ -228,11 +228,11 @@ def problem_table(results: Results, contest: Contest, metrics: Sequence[str]) ->
 def scaling_table(results: Results, contests: Sequence[Contest]) -> Table:
     """Seconds and RMSE to the truth over the number of runs, the paper's and ours."""
     methods = in_order({method for contest in contests for method in results.methods(contest)})
-    told = [method for method in ("gp", "gbc-paper") if any(paper_value(c, method, "rmse_f", "") for c in contests)]
-    head = ["n", *(f"paper: {method_title(m)}" for m in told), *(method_title(m) for m in methods)]
+    printed = [method for method in ("gp", "gbc-paper") if any(paper_value(c, method, "rmse_f", "") for c in contests)]
+    head = ["n", *(f"paper: {method_title(m)}" for m in printed), *(method_title(m) for m in methods)]
     rows = []
     for contest in contests:
-        theirs = [_pair(*(paper_value(contest, m, metric, "") for metric in ("seconds", "rmse_f"))) for m in told]
+        theirs = [_pair(*(paper_value(contest, m, metric, "") for metric in ("seconds", "rmse_f"))) for m in printed]
         ours = [_pair(*(results.estimate(contest, m, metric) for metric in ("seconds", "rmse_f"))) for m in methods]
         rows.append([f"{contest.n_train:,}", *theirs, *ours])
     note = (
@@ -259,8 +259,8 @@ def _method_row(results: Results, contest: Contest, method: str, metrics: Sequen
     cells = [estimate_text(results.estimate(contest, method, metric), metric) for metric in metrics]
     costs = [results.estimate(contest, method, metric) for metric in ("seconds", "memory")]
     name = Bold(method_title(method)) if method in OURS else method_title(method)
-    told = [NONE if cost is None else format_number(cost.mean, 3) for cost in costs]
-    return [name, *cells, *told, str(len(results.runs(contest, method)))]
+    shown = [NONE if cost is None else format_number(cost.mean, 3) for cost in costs]
+    return [name, *cells, *shown, str(len(results.runs(contest, method)))]
 
 
 def _pair(seconds: Published | Estimate | None, error: Published | Estimate | None) -> str:

@@ -108,7 +108,7 @@ def _line(results: Results, contest: Contest, metric: str) -> Line:
     estimates = {method: value for method, value in found.items() if value is not None}
     strongest = results.strongest(contest, baselines_among(estimates), metric)
     rival = None if row is None or row.rival not in estimates else row.rival
-    told = (
+    printed = (
         {}
         if row is None or contest.problem in OTHER_UNITS
         else {m: paper_value(contest, m, metric, results.protocol) for m in (row.rival, row.method)}
@@ -117,8 +117,8 @@ def _line(results: Results, contest: Contest, metric: str) -> Line:
         contest=contest,
         metric=metric,
         rival=rival,
-        paper_rival=told.get(row.rival) if row else None,
-        paper_ours=told.get(row.method) if row else None,
+        paper_rival=printed.get(row.rival) if row else None,
+        paper_ours=printed.get(row.method) if row else None,
         estimates=estimates,
         strongest=strongest,
         against_strongest=_against(results, contest, metric, strongest, estimates),

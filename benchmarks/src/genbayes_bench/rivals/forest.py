@@ -67,7 +67,7 @@ class LeafRuns:
         return cls(y[order], weight[order], leaf[order], drawn[order], n_nodes)
 
     def quantiles(self, leaf: IntArray, tau: FloatArray, asked: BoolArray | None = None) -> FloatArray:
-        """Quantiles of the laws at new inputs.
+        """Quantiles of the distributions at new inputs.
 
         Args:
             leaf: Leaf of each new input in each tree, shape (b, t).
@@ -148,7 +148,7 @@ def weighted_quantiles(y: FloatArray, weight: FloatArray, tau: FloatArray) -> Fl
     return np.interp(tau, (total - weight / 2) / total[-1], y)
 
 
-LEVELS = (np.arange(100) + 0.5) / 100  # of the law: 0.005, 0.015, ..., 0.995
+LEVELS = (np.arange(100) + 0.5) / 100  # of the distribution: 0.005, 0.015, ..., 0.995
 CHOICE_LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])  # of the pinball loss that settings are chosen by
 MAX_FEATURES = (1 / 3, 2 / 3, 1.0)
 LEAF_ROWS = (2, 5, 10)
@@ -161,11 +161,12 @@ DRAWN_BY_WEIGHT = tuple(int(part) for part in sklearn.__version__.split(".")[:2]
 
 
 class QuantileForest(ScaledSurrogate):
-    """Quantile regression forest (Meinshausen 2006): the law of y at x is that of the training runs in its leaves.
+    """Quantile regression forest (Meinshausen 2006): the distribution of y at x is that of the runs in its leaves.
 
     Least rows of a leaf and the share of inputs tried at a split minimise the pinball loss of out-of-bag predictions.
-    Engine: quantile-forest (Johnson 2024), the usual package for it. It is the trainer only: laws, out of the bag or
-    not, are read from the trees' arrays and the runs each tree was grown from, so a loaded forest needs no engine.
+    Engine: quantile-forest (Johnson 2024), the usual package for it. It is the trainer only: distributions, out of the
+    bag or not, are read from the trees' arrays and the runs each tree was grown from, so a loaded forest needs no
+    engine.
 
     Args:
         n_trees: Number of trees; None for 500, fewer beyond 20,000 rows.

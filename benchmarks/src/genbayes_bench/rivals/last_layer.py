@@ -122,7 +122,7 @@ class LastLayerModel(DesignModel):
         """Features that the last layer is linear in, (n, p) -> (n, m)."""
 
     def predict_distribution(self, X: Any, of: Of = "run") -> Normal:
-        """Normal laws of the last layer; of the mean without the noise."""
+        """Normal distributions of the last layer; of the mean without the noise."""
         Phi = self._features(np.asarray(X, dtype=np.float64))
         variance = self.head_.variance(Phi) + (self.head_.noise if of == "run" else 0.0)
         return Normal(self._center + self._width * self.head_.mean(Phi), self._width * np.sqrt(variance))
@@ -139,9 +139,9 @@ class LastLayerModel(DesignModel):
 
     def imagine(self, X: FloatArray) -> Self:
         """A copy whose last layer takes runs at X, shape (q, p), for done."""
-        dreamer = copy.copy(self)
-        dreamer.head_ = self.head_.with_runs(self._features(X))
-        return dreamer
+        updated = copy.copy(self)
+        updated.head_ = self.head_.with_runs(self._features(X))
+        return updated
 
     def score_unseen(self) -> FloatArray:
         """CRPS of each run left out of the last layer, shape (n,); too good, since its features have seen the run."""
@@ -184,7 +184,7 @@ class LastLayerLaplace(LastLayerModel):
         self.n_steps_more = n_steps_more
 
     def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Train the network, then its last layer's law."""
+        """Train the network, then the distribution of its last layer's weights."""
         # two members are trained and the first is used: a stack keeps aside and stops for each on its own
         self._stack = NetworkEnsemble(2, self.n_steps, self.n_steps_more).fit(X, y, rng)
         return self._take_head(X, y)
@@ -237,7 +237,7 @@ class SNGP(LastLayerModel):
         self.n_steps_more = n_steps_more
 
     def fit(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> Self:
-        """Train the residual network, then its last layer's law."""
+        """Train the residual network, then the distribution of its last layer's weights."""
         self._center, width = float(y.mean()), float(y.std())
         self._width = width if width > 0 else 1.0
         self._n_fitted = len(y)

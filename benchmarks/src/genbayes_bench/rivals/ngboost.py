@@ -35,7 +35,7 @@ SMALLEST_SD = 1e-3  # in standard deviations of y; boosted trees do not come nea
 
 
 def normal_of_engine(engine: Any) -> type[Any]:
-    """A class of normal laws that `NGBRegressor(Dist=...)` takes.
+    """A class of normal distributions that `NGBRegressor(Dist=...)` takes.
 
     Log score log sigma + 1/2 log(2 pi) + z^2 / 2 with z = (y - mu) / sigma. Its gradient in (mu, log sigma) is
     (-z / sigma, 1 - z^2); the Fisher information is diag(1 / sigma^2, 2), so the natural gradient is
@@ -45,12 +45,12 @@ def normal_of_engine(engine: Any) -> type[Any]:
         engine: The module ngboost.
 
     Returns:
-        The class; an object of it holds n laws, from parameters of shape (2, n).
+        The class; an object of it holds n of them, from parameters of shape (2, n).
 
     Example:
         >>> import ngboost
-        >>> law = ngboost.manifold.manifold(ngboost.scores.LogScore, normal_of_engine(ngboost))(np.zeros((2, 1)))
-        >>> law.grad(np.array([3.0]))
+        >>> normal = ngboost.manifold.manifold(ngboost.scores.LogScore, normal_of_engine(ngboost))(np.zeros((2, 1)))
+        >>> normal.grad(np.array([3.0]))
         array([[-3., -4.]])
     """
     log_score = engine.scores.LogScore
@@ -87,7 +87,7 @@ N_PARAMETERS = 2  # mean, log standard deviation
 
 
 class NaturalGradientBoosting(ScaledSurrogate):
-    """Natural gradient boosting (Duan et al. 2020): a normal law with boosted mean and standard deviation.
+    """Natural gradient boosting (Duan et al. 2020): normal distributions with boosted mean and standard deviation.
 
     The number of rounds and the depth of the trees minimise the CRPS on rows held out in three folds, and one factor
     for all standard deviations is read off these rows; then all rows are fitted. Engine: NGBoost, its authors' own
@@ -180,7 +180,7 @@ class NaturalGradientBoosting(ScaledSurrogate):
             weight = runs.weight[held_out] / runs.weight[held_out].sum()
             watch = {
                 "X_val": runs.Z[held_out], "Y_val": runs.y[held_out], "early_stopping_rounds": PATIENCE,
-                "val_loss_monitor": lambda law, y: float(weight @ crps_normal(law.loc, law.scale, y)),
+                "val_loss_monitor": lambda normal, y: float(weight @ crps_normal(normal.loc, normal.scale, y)),
             }  # fmt: skip
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # its line search tries steps too long
             return model.fit(runs.Z[rows], runs.y[rows], sample_weight=runs.weight[rows], **watch)
@@ -235,7 +235,7 @@ def _spread(runs: ScaledRuns, trial: _Trial, held_out: list[IntArray]) -> float:
     """
     total, mass = 0.0, 0.0
     for model, rows in zip(trial.models, held_out, strict=True):
-        law = model.pred_dist(runs.Z[rows], max_iter=trial.n_rounds)
-        total += float(runs.weight[rows] @ (np.abs(runs.y[rows] - law.loc) / law.scale))
+        normal = model.pred_dist(runs.Z[rows], max_iter=trial.n_rounds)
+        total += float(runs.weight[rows] @ (np.abs(runs.y[rows] - normal.loc) / normal.scale))
         mass += float(runs.weight[rows].sum())
     return total / mass / math.sqrt(2 / math.pi)

@@ -227,7 +227,7 @@ class RLocalGP(RModel):
     """`laGP::aGPsep`: a small squared-exponential GP per new input, on runs near it chosen by ALC; nugget estimated.
 
     Source: Gramacy & Apley (2015), JCGS 24. It returns one variance, noise included, so `of="mean"` is refused. Its
-    laws are Student-t; we take the normal law of the same mean and variance.
+    distributions are Student-t; we take the normal ones of the same mean and variance.
 
     Args:
         n_neighbours: Runs in each small GP; one fewer than there are runs where that is less.
@@ -265,7 +265,7 @@ class RPrediction:
 
     Example:
         >>> there = RPrediction(np.zeros(2), np.full(2, 4.0), np.ones(2), seed=1, messages="")
-        >>> there.law().std(), there.law(of="mean").std()
+        >>> there.distribution().std(), there.distribution(of="mean").std()
         (array([2., 2.]), array([1., 1.]))
     """
 
@@ -275,8 +275,8 @@ class RPrediction:
     seed: int
     messages: str
 
-    def law(self, of: Of = "run") -> Normal:
-        """Normal laws of a new run, or (of="mean") of what the model knows of E[y | x], one per row."""
+    def distribution(self, of: Of = "run") -> Normal:
+        """Normal distributions of a new run, or (of="mean") of what the model knows of E[y | x], one per row."""
         check_choice(of, "of", ["run", "mean"])
         variance = self.variance if of == "run" else self.latent
         if variance is None:

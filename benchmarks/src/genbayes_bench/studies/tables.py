@@ -46,7 +46,7 @@ def make_table(study: Study, records: Sequence[Record], spent: str = "") -> Tabl
             shown = [_cell(_scores(records, problem, name, m), m) for m in ("rmse", "coverage", *study.columns)]
             against = NONE if difference is None else relative_text(difference)
             seconds = f"{estimate(_scores(records, problem, name, 'seconds').values()).mean:.3g}"
-            told = [study.paper.get((problem, name), NONE)] if study.paper else []
+            printed = [study.paper.get((problem, name), NONE)] if study.paper else []
             cells = [
                 problem_title(problem),
                 method_title(name),
@@ -56,7 +56,7 @@ def make_table(study: Study, records: Sequence[Record], spent: str = "") -> Tabl
                 seconds,
                 str(len(own)),
             ]
-            rows.append([*cells, *told])
+            rows.append([*cells, *printed])
     notes = [note for note in (spent, *_verdicts(study, records, first), study.note) if note]
     return Table(study.title, [*head, "seconds", "replicates", *paper], rows, notes)
 

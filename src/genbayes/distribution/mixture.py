@@ -27,8 +27,7 @@ class Mixture(PredictiveDistribution):
     Args:
         components: Distributions with the same number of rows.
         weights: Zero or positive; one per component, shared by all rows, shape (K,), or one per row and component,
-            shape (n, K); equal if left out. Rows of response that jump have weights of their own: where it is uncertain
-            on which level a run lies, it lies on one or the other and hardly ever between them.
+            shape (n, K), as for a response that jumps between levels; equal if left out.
 
     Example:
         >>> Mixture([Normal(0.0, 1.0), Normal(4.0, 1.0)], weights=[0.25, 0.75]).mean()

@@ -15,7 +15,7 @@ from scipy.linalg import lapack
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.errors import InvalidInput
 from genbayes.models.gp.cholesky import log_determinant
-from genbayes.models.gp.kernels import matern52_with_slope
+from genbayes.models.gp.kernels import matern52
 from genbayes.validation import check_choice, check_count, check_nonnegative
 
 Kernel = Literal["matern52", "squared-exponential"]
@@ -134,7 +134,7 @@ def correlate(s: FloatArray, theta: float, kernel: Kernel, out: FloatArray | Non
     if kernel == "squared-exponential":
         out = np.multiply(s, -1.0 / theta, out=out)
         return np.exp(out, out=out)
-    return matern52_with_slope(s * (1.0 / theta), out)[0]
+    return matern52(s, theta, out)
 
 
 def pairs_of(n: int) -> tuple[IntArray, IntArray]:

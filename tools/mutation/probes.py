@@ -21,7 +21,7 @@ IRRELEVANT = (
     "tests/docs",
     "tests/test_architecture.py",
     "tests/test_import_time.py",
-    "tests/design/test_storm.py",
+    "tests/campaign/test_storm.py",
     "tests/campaign/test_storm.py",
     "src/genbayes/benchmarks",
 )

@@ -108,7 +108,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for i, column in enumerate(columns):
         numbers = all(row[i][:1] in "-0123456789" for row in cells)
-        table.add_column(Text(column), justify="right" if numbers else "left")
+        table.add_column(Text(column), justify="right" if numbers else "left", overflow="fold")
     for row in cells:
         table.add_row(*[Text(cell) for cell in row])
     console = standard_output()

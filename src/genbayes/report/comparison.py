@@ -100,7 +100,7 @@ def _scores_figure(report: SelectionReport, target: str) -> Html:
         [entry.behind_se for entry in scored if entry.behind_se is not None],
         [entry.weight > 0 for entry in scored],
         ax=new_axes((WIDTH, 1.0 + ROW * len(scored))),
-        xlabel="CRPS on unseen rows, less is better",
+        xlabel="CRPS on unseen rows; smaller is better",
     )
     return figure(
         "Scores",

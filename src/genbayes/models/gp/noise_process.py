@@ -1,4 +1,4 @@
-"""The latent Gaussian process of the log noise: smoothing, penalty, prediction.
+"""The latent Gaussian process of the log noise, and the joint search for it and the mean process.
 
 log lambda = level + eta, eta a GP with covariance K = tau^2 C. What the runs say about it is summarised, as in Fisher
 scoring, by working values delta_i of variance 1/h_i (Binois, Gramacy & Ludkovski 2018, section 3.2, where h_i is
@@ -6,7 +6,10 @@ a_i / g): eta = K (K + H^{-1})^{-1} delta. Integrating eta out by Laplace's meth
 
     penalty = -1/2 eta'K^{-1} eta - 1/2 log|I + H K|,
 
-which is zero for constant noise; the paper's own penalty grows without bound there, the noise process collapsing.
+which is zero for constant noise; the paper's own penalty grows without bound there, the noise process collapsing. One
+posterior of length scales of both processes, variance and level of the log noise, and delta is climbed by L-BFGS-B. The
+precisions h are the Fisher information where a climb begins; a second climb begins with better ones. Inputs are taken
+to be of order one, responses standardised.
 """
 
 from __future__ import annotations
@@ -24,6 +27,182 @@ from genbayes.models.gp.cholesky import factorise, invert_factored, log_determin
 from genbayes.models.gp.kernels import matern52_with_slope, slices, squared_distances
 from genbayes.models.gp.likelihood import ExactProfile, GPParameters, Replicates, exact_profile
 from genbayes.models.gp.search import LENGTH_BOUNDS, LENGTH_CENTRE, NUGGET_BOUNDS, log_prior
+
+SMALLEST_RATIO = NUGGET_BOUNDS[0]  # of noise to process variance, added: replicates may agree to the last digit
+VARIANCE_BOUNDS = (1e-4, 25.0)  # of the log noise: from nothing to a factor of e^5 a standard deviation
+START_VARIANCE = 1.0
+# The noise is taken to vary more slowly than the mean: twice its typical length, whichever inputs the mean ignores.
+# Tails of a power law, length^-1, so that some dozens of runs can say otherwise.
+NOISE_LENGTH_CENTRE, NOISE_LENGTH_PULL = 2 * LENGTH_CENTRE, 1.0
+LARGEST_CORRECTION = 3.0  # of a working value: a squared residual has a long tail, on which a first step overshoots
+LEAST_INFORMATION = 0.05  # per run: a GP that nearly interpolates leaves next to nothing to learn the noise from
+CURVATURE = 0.1  # of the loss in log parameters, per run; puts them on a footing with the working values
+GAIN = 0.01  # in log posterior, too small for another step
+HISTORY = 20  # steps that L-BFGS remembers; dear evaluations, cheap memory
+OVERFLOW_LOSS = 1e10  # loss where the covariance overflows, so that the line search turns back
+
+
+@dataclass(frozen=True)
+class NoisyGP:
+    """Length scales of the mean process, shape (p,), the noise process, and their joint log posterior."""
+
+    length: FloatArray
+    noise: NoiseProcess
+    log_posterior: float
+
+
+def constant_noise(runs: Replicates, parameters: GPParameters) -> NoisyGP:
+    """A stationary GP seen as a heteroskedastic one, with its log posterior on the same scale.
+
+    Example:
+        >>> runs = Replicates.collect(np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.ones(3))
+        >>> constant_noise(runs, GPParameters(np.ones(1), 1.0, 2.0, 0.0)).noise.predict(np.zeros((1, 1)))
+        (array([0.]), array([0.]))
+    """
+    length, level = parameters.length, math.log(parameters.nugget)
+    value = exact_profile(runs, length, parameters.nugget, with_gradient=False).value
+    value += log_prior(np.append(np.log(length), level))[0]
+    return NoisyGP(length, NoiseProcess.constant(level, len(length)), value)
+
+
+def climb_jointly(runs: Replicates, start: NoisyGP, *, n_steps: int = 40) -> NoisyGP:
+    """Climb the joint posterior of these runs from a GP that was fitted to them or to a subset of them.
+
+    Begins with one step of Fisher scoring: working values eta + score / h, smoothed.
+
+    Args:
+        runs: Training runs with inputs of shape (u, p).
+        start: Where to begin; its noise may be constant.
+        n_steps: Most steps.
+
+    Returns:
+        The best GP found.
+
+    Example:
+        >>> Z = np.repeat(np.linspace(-1, 1, 30), 4)[:, None]
+        >>> y = np.tile([-1.0, 1.0, -1.0, 1.0], 30) * np.exp(Z[:, 0])  # noise alone, growing to the right
+        >>> runs = Replicates.collect(Z, y, np.ones(120))
+        >>> start = constant_noise(runs, GPParameters(np.ones(1), 1.0, 1.0, 0.0))
+        >>> found = climb_jointly(runs, start)
+        >>> found.log_posterior > start.log_posterior + 10
+        True
+    """
+    noise = start.noise
+    log_noise, _ = noise.predict(runs.Z)
+    profile = exact_profile(runs, start.length, noise_ratios(log_noise))
+    information = _information(runs, profile)
+    correction = np.clip(profile.by_log_noise / information, -LARGEST_CORRECTION, LARGEST_CORRECTION)
+    length, variance = noise.length, noise.variance
+    if noise.is_constant:
+        length, variance = np.full_like(start.length, NOISE_LENGTH_CENTRE * math.sqrt(len(length))), START_VARIANCE
+    theta = np.concatenate(
+        [np.log(start.length), np.log(length), [math.log(variance), noise.level], log_noise - noise.level + correction]
+    )
+    return _climb(JointPosterior(runs, information), theta, n_steps)
+
+
+def _climb(posterior: JointPosterior, theta: FloatArray, n_steps: int) -> NoisyGP:
+    units, p = posterior.units, posterior.p
+    bounds = np.column_stack(posterior.bounds) * units[:, None]
+    start = np.clip(theta * units, *bounds.T)
+    size = max(1.0, abs(posterior.loss(start)[0]))
+    # stops once a step gains less than ftol times the loss, or no variable's gradient exceeds gtol
+    options = {"maxiter": n_steps, "maxcor": HISTORY, "ftol": GAIN / size, "gtol": math.sqrt(GAIN) / 10}
+    found = minimize(posterior.loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    theta = found.x / units
+    length, noise_length, variance = np.exp(theta[:p]), np.exp(theta[p : 2 * p]), math.exp(theta[2 * p])
+    weights, Z = posterior.smooth(theta).weights, posterior.runs.Z
+    noise = NoiseProcess(float(theta[2 * p + 1]), variance, noise_length, Z, posterior.information, weights)
+    return NoisyGP(length, noise, -float(found.fun))
+
+
+def _information(runs: Replicates, profile: ExactProfile) -> FloatArray:
+    """Fisher information about each log noise, shape (u,): (a_i - 1) / 2 by replicates, leftover^2 / 2 by ybar_i."""
+    information = 0.5 * (runs.count - 1 + profile.leftover**2)
+    return np.maximum(information, LEAST_INFORMATION * runs.count)
+
+
+@dataclass(frozen=True)
+class JointPosterior:
+    """Log posterior of theta = (log length, log noise length, log noise variance, noise level, delta).
+
+    Attributes:
+        runs: Training runs with u distinct inputs of shape (u, p).
+        information: Precisions h of the working values, shape (u,).
+    """
+
+    runs: Replicates
+    information: FloatArray
+    units: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        shared = np.full(2 * self.p + 2, math.sqrt(CURVATURE * self.runs.n_runs))
+        object.__setattr__(self, "units", np.concatenate([shared, np.sqrt(self.information)]))
+
+    @property
+    def p(self) -> int:
+        """Number of inputs."""
+        return int(self.runs.Z.shape[1])
+
+    @property
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bounds of theta, shape (2 p + 2 + u,) each; the working values are free."""
+        lower, upper = np.full((2, len(self.units)), np.inf) * [[-1.0], [1.0]]
+        for bound, place in (lower, 0), (upper, 1):
+            bound[: 2 * self.p] = math.log(LENGTH_BOUNDS[place])
+            bound[2 * self.p : 2 * self.p + 2] = math.log(VARIANCE_BOUNDS[place]), math.log(NUGGET_BOUNDS[place])
+        return lower, upper
+
+    def smooth(self, theta: FloatArray) -> SmoothedNoise:
+        """The log noise that theta, shape (2 p + 2 + u,), gives the training inputs."""
+        p = self.p
+        length, variance, delta = np.exp(theta[p : 2 * p]), math.exp(theta[2 * p]), theta[2 * p + 2 :]
+        return SmoothedNoise(self.runs.Z, length, variance, delta, self.information)
+
+    def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Log likelihood + penalty of the noise process + weak priors, and the gradient of their sum."""
+        p = self.p
+        smoothed = self.smooth(theta)
+        log_noise = theta[2 * p + 1] + smoothed.eta
+        noise = noise_ratios(log_noise)
+        profile = exact_profile(self.runs, np.exp(theta[:p]), noise)
+        by_eta = profile.by_log_noise * np.exp(log_noise) / noise
+        by_length, by_variance, by_delta = smoothed.gradient(by_eta)
+        prior, slope = _log_prior(theta, p)
+        slope[:p] += profile.by_log_length
+        slope[p:] += np.concatenate([by_length, [by_variance, by_eta.sum()], by_delta])
+        return profile.value + smoothed.penalty + prior, slope
+
+    def loss(self, scaled: FloatArray) -> tuple[float, FloatArray]:
+        """What L-BFGS-B sees: theta times units, in which every variable has a curvature of order one."""
+        require_time()
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                value, gradient = self.value_and_gradient(scaled / self.units)
+        except FloatingPointError:
+            return OVERFLOW_LOSS, np.zeros_like(scaled)
+        return -value, -gradient / self.units
+
+
+def _log_prior(theta: FloatArray, p: int) -> tuple[float, FloatArray]:
+    """Weak prior of both processes and its gradient, shape (2 p + 2 + u,); zero at the centre of the noise lengths."""
+    slope = np.zeros_like(theta)
+    mean_part = np.append(np.arange(p), 2 * p + 1)  # the level of the noise takes the place of the nugget
+    value, slope[mean_part] = log_prior(theta[mean_part])
+    away = theta[p : 2 * p] - math.log(NOISE_LENGTH_CENTRE * math.sqrt(p))
+    height = np.sqrt(1 + away * away)
+    slope[p : 2 * p] = -NOISE_LENGTH_PULL * away / height
+    return value - NOISE_LENGTH_PULL * float((height - 1).sum()), slope
+
+
+def noise_ratios(log_noise: FloatArray) -> FloatArray:
+    """Noise over process variance at given log noise, any shape, kept away from zero.
+
+    Example:
+        >>> noise_ratios(np.array([0.0, -50.0]))
+        array([1.00000001e+00, 1.00000000e-08])
+    """
+    return np.asarray(SMALLEST_RATIO + np.exp(log_noise))
 
 
 class SmoothedNoise:
@@ -145,180 +324,3 @@ class NoiseProcess:
     def _covariance(self, Z: FloatArray) -> FloatArray:
         """Covariances with the training inputs, (n, p) -> (n, u)."""
         return self.variance * matern52_with_slope(squared_distances(Z / self.length, self.Z / self.length))[0]
-
-
-SMALLEST_RATIO = NUGGET_BOUNDS[0]  # of noise to process variance, added: replicates may agree to the last digit
-VARIANCE_BOUNDS = (1e-4, 25.0)  # of the log noise: from nothing to a factor of e^5 a standard deviation
-START_VARIANCE = 1.0
-# The noise is taken to vary more slowly than the mean: twice its typical length, whichever inputs the mean ignores.
-# Tails of a power law, length^-1, so that some dozens of runs can say otherwise.
-NOISE_LENGTH_CENTRE, NOISE_LENGTH_PULL = 2 * LENGTH_CENTRE, 1.0
-LARGEST_CORRECTION = 3.0  # of a working value: a squared residual has a long tail, on which a first step overshoots
-LEAST_INFORMATION = 0.05  # per run: a GP that nearly interpolates leaves next to nothing to learn the noise from
-CURVATURE = 0.1  # of the loss in log parameters, per run; puts them on a footing with the working values
-GAIN = 0.01  # in log posterior, too small for another step
-HISTORY = 20  # steps that L-BFGS remembers; dear evaluations, cheap memory
-DISASTER = 1e10  # loss where the covariance overflows, so that the line search turns back
-
-
-@dataclass(frozen=True)
-class NoisyGP:
-    """Length scales of the mean process, shape (p,), the noise process, and their joint log posterior."""
-
-    length: FloatArray
-    noise: NoiseProcess
-    log_posterior: float
-
-
-def noise_ratios(log_noise: FloatArray) -> FloatArray:
-    """Noise over process variance at given log noise, any shape, kept away from zero.
-
-    Example:
-        >>> noise_ratios(np.array([0.0, -50.0]))
-        array([1.00000001e+00, 1.00000000e-08])
-    """
-    return np.asarray(SMALLEST_RATIO + np.exp(log_noise))
-
-
-def constant_noise(runs: Replicates, parameters: GPParameters) -> NoisyGP:
-    """A stationary GP seen as a heteroskedastic one, with its log posterior on the same scale.
-
-    Example:
-        >>> runs = Replicates.collect(np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.ones(3))
-        >>> constant_noise(runs, GPParameters(np.ones(1), 1.0, 2.0, 0.0)).noise.predict(np.zeros((1, 1)))
-        (array([0.]), array([0.]))
-    """
-    length, level = parameters.length, math.log(parameters.nugget)
-    value = exact_profile(runs, length, parameters.nugget, with_gradient=False).value
-    value += log_prior(np.append(np.log(length), level))[0]
-    return NoisyGP(length, NoiseProcess.constant(level, len(length)), value)
-
-
-@dataclass(frozen=True)
-class JointPosterior:
-    """Log posterior of theta = (log length, log noise length, log noise variance, noise level, delta).
-
-    Attributes:
-        runs: Training runs with u distinct inputs of shape (u, p).
-        information: Precisions h of the working values, shape (u,).
-    """
-
-    runs: Replicates
-    information: FloatArray
-    units: FloatArray = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        shared = np.full(2 * self.p + 2, math.sqrt(CURVATURE * self.runs.n_runs))
-        object.__setattr__(self, "units", np.concatenate([shared, np.sqrt(self.information)]))
-
-    @property
-    def p(self) -> int:
-        """Number of inputs."""
-        return int(self.runs.Z.shape[1])
-
-    @property
-    def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper bounds of theta, shape (2 p + 2 + u,) each; the working values are free."""
-        lower, upper = np.full((2, len(self.units)), np.inf) * [[-1.0], [1.0]]
-        for bound, place in (lower, 0), (upper, 1):
-            bound[: 2 * self.p] = math.log(LENGTH_BOUNDS[place])
-            bound[2 * self.p : 2 * self.p + 2] = math.log(VARIANCE_BOUNDS[place]), math.log(NUGGET_BOUNDS[place])
-        return lower, upper
-
-    def smooth(self, theta: FloatArray) -> SmoothedNoise:
-        """The log noise that theta, shape (2 p + 2 + u,), gives the training inputs."""
-        p = self.p
-        length, variance, delta = np.exp(theta[p : 2 * p]), math.exp(theta[2 * p]), theta[2 * p + 2 :]
-        return SmoothedNoise(self.runs.Z, length, variance, delta, self.information)
-
-    def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Log likelihood + penalty of the noise process + weak priors, and the gradient of their sum."""
-        p = self.p
-        smoothed = self.smooth(theta)
-        log_noise = theta[2 * p + 1] + smoothed.eta
-        noise = noise_ratios(log_noise)
-        profile = exact_profile(self.runs, np.exp(theta[:p]), noise)
-        by_eta = profile.by_log_noise * np.exp(log_noise) / noise
-        by_length, by_variance, by_delta = smoothed.gradient(by_eta)
-        prior, slope = _log_prior(theta, p)
-        slope[:p] += profile.by_log_length
-        slope[p:] += np.concatenate([by_length, [by_variance, by_eta.sum()], by_delta])
-        return profile.value + smoothed.penalty + prior, slope
-
-    def loss(self, scaled: FloatArray) -> tuple[float, FloatArray]:
-        """What L-BFGS-B sees: theta times units, in which every variable has a curvature of order one."""
-        require_time()
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                value, gradient = self.value_and_gradient(scaled / self.units)
-        except FloatingPointError:
-            return DISASTER, np.zeros_like(scaled)
-        return -value, -gradient / self.units
-
-
-def climb_jointly(runs: Replicates, start: NoisyGP, *, n_steps: int = 40) -> NoisyGP:
-    """Climb the joint posterior of these runs from a GP that was fitted to them or to a subset of them.
-
-    Begins with one step of Fisher scoring: working values eta + score / h, smoothed.
-
-    Args:
-        runs: Training runs with inputs of shape (u, p).
-        start: Where to begin; its noise may be constant.
-        n_steps: Most steps.
-
-    Returns:
-        The best GP found.
-
-    Example:
-        >>> Z = np.repeat(np.linspace(-1, 1, 30), 4)[:, None]
-        >>> y = np.tile([-1.0, 1.0, -1.0, 1.0], 30) * np.exp(Z[:, 0])  # noise alone, growing to the right
-        >>> runs = Replicates.collect(Z, y, np.ones(120))
-        >>> start = constant_noise(runs, GPParameters(np.ones(1), 1.0, 1.0, 0.0))
-        >>> found = climb_jointly(runs, start)
-        >>> found.log_posterior > start.log_posterior + 10
-        True
-    """
-    noise = start.noise
-    log_noise, _ = noise.predict(runs.Z)
-    profile = exact_profile(runs, start.length, noise_ratios(log_noise))
-    information = _information(runs, profile)
-    correction = np.clip(profile.by_log_noise / information, -LARGEST_CORRECTION, LARGEST_CORRECTION)
-    length, variance = noise.length, noise.variance
-    if noise.is_constant:
-        length, variance = np.full_like(start.length, NOISE_LENGTH_CENTRE * math.sqrt(len(length))), START_VARIANCE
-    theta = np.concatenate(
-        [np.log(start.length), np.log(length), [math.log(variance), noise.level], log_noise - noise.level + correction]
-    )
-    return _climb(JointPosterior(runs, information), theta, n_steps)
-
-
-def _climb(posterior: JointPosterior, theta: FloatArray, n_steps: int) -> NoisyGP:
-    units, p = posterior.units, posterior.p
-    bounds = np.column_stack(posterior.bounds) * units[:, None]
-    start = np.clip(theta * units, *bounds.T)
-    size = max(1.0, abs(posterior.loss(start)[0]))
-    # stops once a step gains less than ftol times the loss, or no variable's gradient exceeds gtol
-    options = {"maxiter": n_steps, "maxcor": HISTORY, "ftol": GAIN / size, "gtol": math.sqrt(GAIN) / 10}
-    found = minimize(posterior.loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    theta = found.x / units
-    length, noise_length, variance = np.exp(theta[:p]), np.exp(theta[p : 2 * p]), math.exp(theta[2 * p])
-    weights, Z = posterior.smooth(theta).weights, posterior.runs.Z
-    noise = NoiseProcess(float(theta[2 * p + 1]), variance, noise_length, Z, posterior.information, weights)
-    return NoisyGP(length, noise, -float(found.fun))
-
-
-def _information(runs: Replicates, profile: ExactProfile) -> FloatArray:
-    """Fisher information about each log noise, shape (u,): (a_i - 1) / 2 by replicates, leftover^2 / 2 by ybar_i."""
-    information = 0.5 * (runs.count - 1 + profile.leftover**2)
-    return np.maximum(information, LEAST_INFORMATION * runs.count)
-
-
-def _log_prior(theta: FloatArray, p: int) -> tuple[float, FloatArray]:
-    """Weak prior of both processes and its gradient, shape (2 p + 2 + u,); zero at the centre of the noise lengths."""
-    slope = np.zeros_like(theta)
-    mean_part = np.append(np.arange(p), 2 * p + 1)  # the level of the noise takes the place of the nugget
-    value, slope[mean_part] = log_prior(theta[mean_part])
-    away = theta[p : 2 * p] - math.log(NOISE_LENGTH_CENTRE * math.sqrt(p))
-    height = np.sqrt(1 + away * away)
-    slope[p : 2 * p] = -NOISE_LENGTH_PULL * away / height
-    return value - NOISE_LENGTH_PULL * float((height - 1).sum()), slope

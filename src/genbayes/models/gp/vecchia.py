@@ -3,7 +3,8 @@
 p(y) = prod_i p(y_i | y_c(i)), c(i) the m nearest earlier rows in units of the length scales (Vecchia 1988; Katzfuss,
 Guinness & Lawrence 2022, "scaled Vecchia"). With b_i = K_cc^{-1} k and w_i = (-b_i, 1), row i contributes the residual
 e_i = w_i'y and the variance v_i = 1 + g/a_i - k'b_i; sums over rows take the place of the exact quadratic forms and of
-log|K|. Any subset of the terms is a likelihood of its own, which bounds the cost at large n.
+log|K|. Any subset of the terms is a likelihood of its own, which bounds the cost at large n. Neighbours are found by a
+k-d tree while few inputs matter, by matrix products beyond; callers divide inputs by their length scales first.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from genbayes.models.gp.deep import (
     sample_deep_gp,
 )
 from genbayes.models.gp.deep.layers import correlate, latent_jitter
-from genbayes.models.gp.deep.prediction import DrawnLayers, Hidden, rows_per_chunk
+from genbayes.models.gp.deep.prediction import DrawnLayers, Hidden
 
 X = np.random.default_rng(0).random((10, 2))
 Y = np.cos(4 * X[:, 0]) * X[:, 1]
@@ -157,10 +157,6 @@ def test_the_hidden_layer_is_known_at_the_training_inputs_and_far_away_the_draw_
             np.testing.assert_allclose(layers.hidden(X, hidden), draws.w[t], atol=1e-3)
         np.testing.assert_allclose(layers.hidden(far, "drawn")[0], draws.xi[t], atol=1e-6)
         np.testing.assert_allclose(layers.hidden(far, "mean")[0], 0.0, atol=1e-6)
-
-
-def test_a_chunk_has_at_least_one_row() -> None:
-    assert rows_per_chunk(2**30) == 1
 
 
 def mean_variance(draws: DeepGPDraws, W: np.ndarray, w_r: np.ndarray) -> float:

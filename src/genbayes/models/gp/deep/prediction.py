@@ -1,8 +1,8 @@
-"""Predictions of a two-layer deep GP: moments for each posterior draw, and over all of them.
+"""Predictions of a two-layer deep GP, moments for each posterior draw and over all of them, and active learning by it.
 
-The hidden layer at a new input is uncertain even when it is known at the training inputs. deepgp plugs in its mean,
-which leaves the intervals too narrow, the more so the more inputs there are; here each draw carries its own
-deviation from that mean, unless `hidden` is "mean".
+As in Sauer, Gramacy & Higdon (2023). The hidden layer at a new input is uncertain even when it is known at the training
+inputs. deepgp plugs in its mean, which leaves the intervals too narrow, the more so the more inputs there are; here
+each draw carries its own deviation from that mean, unless `hidden` is "mean".
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from scipy.spatial.distance import cdist, pdist
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
 from genbayes.models.gp.deep.layers import CorrelationMatrix, Kernel, correlate, latent_jitter, whiten
+from genbayes.models.gp.kernels import slices
 from genbayes.validation import check_array, check_choice
+
+Hidden = Literal["drawn", "mean"]
+HIDDEN: tuple[Hidden, ...] = ("drawn", "mean")
+CELLS_PER_CHUNK = 2**20  # 8 MiB an array; a handful of such arrays is alive at a time
 
 
 @dataclass(frozen=True)
@@ -76,93 +81,6 @@ class DeepGPDraws:
             tau2=self.tau2[which],
             log_likelihood=self.log_likelihood[which],
         )
-
-
-Hidden = Literal["drawn", "mean"]
-HIDDEN: tuple[Hidden, ...] = ("drawn", "mean")
-CELLS_PER_CHUNK = 2**20  # 8 MiB an array; a handful of such arrays is alive at a time
-
-
-def rows_per_chunk(*widths: int) -> int:
-    """How many rows to treat at a time when each needs arrays as wide as the widest of `widths`.
-
-    Example:
-        >>> rows_per_chunk(1024, 10)
-        1024
-    """
-    return max(1, CELLS_PER_CHUNK // max(widths))
-
-
-class DrawnLayers:
-    """Both layers of one draw, factorised once for any number of new inputs.
-
-    Args:
-        draws: Posterior draws.
-        t: Which of them.
-    """
-
-    def __init__(self, draws: DeepGPDraws, t: int) -> None:
-        n = len(draws.y)
-        self._draws, self._t = draws, t
-        self._matrix = CorrelationMatrix(n, draws.kernel)
-        self._s_x = pdist(draws.X, "sqeuclidean")
-        self.tau2, self.nugget = float(draws.tau2[t]), float(draws.nugget[t])
-        self._factor = self._factorise(pdist(draws.w[t], "sqeuclidean"), float(draws.theta_y[t]), self.nugget)
-        self._alpha = _solve(self._factor, draws.y)
-
-    def hidden(self, X_new: FloatArray, hidden: Hidden) -> FloatArray:
-        """Hidden layer at new inputs, its conditional mean or a draw around it, (k, d) -> (k, h).
-
-        w(x) = m(x) + xi s(x): given the hidden layer at the training inputs, m and s are kriging mean and standard
-        deviation and xi the draw's standard normal number, one for each column, so that w is a smooth function of x
-        with the right distribution at every x. "mean" sets xi = 0.
-        """
-        s_new = cdist(X_new, self._draws.X, "sqeuclidean")
-        return np.column_stack([self._hidden_column(j, s_new, hidden) for j in range(self._draws.w.shape[2])])
-
-    def outer_moments(self, w_new: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of the noise-free response at new points of the hidden layer, (k, h) -> (k,), (k,).
-
-        Mean k' (K + g I)^-1 y, variance tau2 (1 - k' (K + g I)^-1 k).
-        """
-        cross = self.correlation(w_new, self._draws.w[self._t])
-        mean = cross @ self._alpha
-        return mean, self.tau2 * self.unexplained(whiten(self._factor, cross.T))
-
-    def whitened(self, w_new: FloatArray) -> FloatArray:
-        """L^-1 k(W, w) with L L' = K + g I, for new points of the hidden layer, (k, h) -> (n, k)."""
-        return whiten(self._factor, self.correlation(w_new, self._draws.w[self._t]).T)
-
-    @staticmethod
-    def unexplained(whitened: FloatArray) -> FloatArray:
-        """Share of the prior variance that the data leave, 1 - |L^-1 k|^2, never negative, (n, k) -> (k,)."""
-        explained: FloatArray = np.einsum("nk,nk->k", whitened, whitened)
-        return np.maximum(1.0 - explained, 0.0)  # rounding may leave -1e-16
-
-    def correlation(self, w: FloatArray, other: FloatArray) -> FloatArray:
-        """Correlations of the outer layer between points of the hidden layer, (k, h), (l, h) -> (k, l)."""
-        s = cdist(w, other, "sqeuclidean")
-        return correlate(s, float(self._draws.theta_y[self._t]), self._draws.kernel, out=s)
-
-    def _hidden_column(self, j: int, s_new: FloatArray, hidden: Hidden) -> FloatArray:
-        draws, theta = self._draws, float(self._draws.theta_w[self._t, j])
-        factor = self._factorise(self._s_x, theta, latent_jitter(len(draws.y)))
-        cross = correlate(s_new, theta, draws.kernel)
-        mean: FloatArray = cross @ _solve(factor, draws.w[self._t, :, j])
-        if hidden == "mean":
-            return mean
-        spread = np.sqrt(self.unexplained(whiten(factor, cross.T)))
-        return mean + float(draws.xi[self._t, j]) * spread
-
-    def _factorise(self, s: FloatArray, theta: float, nugget: float) -> FloatArray:
-        factor = self._matrix.factor(s, theta, nugget)
-        assert factor is not None, "a draw was factorised when it was made"
-        return factor.copy(order="F")
-
-
-def _solve(factor: FloatArray, v: FloatArray) -> FloatArray:
-    solution: FloatArray = lapack.dpotrs(factor, v, lower=1)[0]
-    return solution
 
 
 @dataclass(frozen=True)
@@ -238,31 +156,13 @@ def predict_each_draw(
     return means, variances, draws.tau2 * draws.nugget
 
 
-def check_new_inputs(draws: DeepGPDraws, X: ArrayLike, name: str) -> FloatArray:
-    """Finite inputs with as many columns as the training inputs, shape (k, d), k at least 1.
-
-    Example:
-        >>> one = np.ones((1, 1))
-        >>> draws = DeepGPDraws("matern52", one, one[0], one[None], one[0], one, one, one[0], one[0], one[0])
-        >>> check_new_inputs(draws, [[2]], "X_new")
-        array([[2.]])
-    """
-    array = check_array(X, name, "(k, d)")
-    d = draws.X.shape[1]
-    if len(array) == 0 or array.shape[1] != d:
-        raise InvalidInput(f"{name} must have shape (k, {d}) with k at least 1, got {array.shape}")
-    return array
-
-
 def _chunks(draws: DeepGPDraws, X_new: FloatArray, hidden: Hidden) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Means and variances under each draw, (t, rows) each, for so many rows at a time that memory stays bounded."""
-    rows = rows_per_chunk(len(draws.y), len(draws))
-    for first in range(0, len(X_new), rows):
-        chunk = X_new[first : first + rows]
+    for rows in slices(len(X_new), max(len(draws.y), len(draws)), CELLS_PER_CHUNK):
         moments = []
         for t in range(len(draws)):
             layers = DrawnLayers(draws, t)
-            moments.append(layers.outer_moments(layers.hidden(chunk, hidden)))
+            moments.append(layers.outer_moments(layers.hidden(X_new[rows], hidden)))
         means, variances = zip(*moments, strict=True)
         yield np.array(means), np.array(variances)
 
@@ -300,8 +200,8 @@ def alc(draws: DeepGPDraws, candidates: ArrayLike, reference: ArrayLike) -> Floa
 def _alc_of_draw(layers: DrawnLayers, X_c: FloatArray, X_r: FloatArray) -> FloatArray:
     w_c, w_r = layers.hidden(X_c, "mean"), layers.hidden(X_r, "mean")
     V_r = layers.whitened(w_r)
-    rows = rows_per_chunk(*V_r.shape)
-    return np.concatenate([_reductions(layers, w_c[i : i + rows], w_r, V_r) for i in range(0, len(w_c), rows)])
+    parts = slices(len(w_c), max(V_r.shape), CELLS_PER_CHUNK)
+    return np.concatenate([_reductions(layers, w_c[rows], w_r, V_r) for rows in parts])
 
 
 def _reductions(layers: DrawnLayers, w_c: FloatArray, w_r: FloatArray, V_r: FloatArray) -> FloatArray:
@@ -310,3 +210,91 @@ def _reductions(layers: DrawnLayers, w_c: FloatArray, w_r: FloatArray, V_r: Floa
     variance = layers.unexplained(V_c) + layers.nugget
     reduction: FloatArray = layers.tau2 * np.mean(covariance**2, axis=0) / variance
     return reduction
+
+
+def check_new_inputs(draws: DeepGPDraws, X: ArrayLike, name: str) -> FloatArray:
+    """Finite inputs with as many columns as the training inputs, shape (k, d), k at least 1.
+
+    Example:
+        >>> one = np.ones((1, 1))
+        >>> draws = DeepGPDraws("matern52", one, one[0], one[None], one[0], one, one, one[0], one[0], one[0])
+        >>> check_new_inputs(draws, [[2]], "X_new")
+        array([[2.]])
+    """
+    array = check_array(X, name, "(k, d)")
+    d = draws.X.shape[1]
+    if len(array) == 0 or array.shape[1] != d:
+        raise InvalidInput(f"{name} must have shape (k, {d}) with k at least 1, got {array.shape}")
+    return array
+
+
+class DrawnLayers:
+    """Both layers of one draw, factorised once for any number of new inputs.
+
+    Args:
+        draws: Posterior draws.
+        t: Which of them.
+    """
+
+    def __init__(self, draws: DeepGPDraws, t: int) -> None:
+        n = len(draws.y)
+        self._draws, self._t = draws, t
+        self._matrix = CorrelationMatrix(n, draws.kernel)
+        self._s_x = pdist(draws.X, "sqeuclidean")
+        self.tau2, self.nugget = float(draws.tau2[t]), float(draws.nugget[t])
+        self._factor = self._factorise(pdist(draws.w[t], "sqeuclidean"), float(draws.theta_y[t]), self.nugget)
+        self._alpha = _solve(self._factor, draws.y)
+
+    def hidden(self, X_new: FloatArray, hidden: Hidden) -> FloatArray:
+        """Hidden layer at new inputs, its conditional mean or a draw around it, (k, d) -> (k, h).
+
+        w(x) = m(x) + xi s(x): given the hidden layer at the training inputs, m and s are kriging mean and standard
+        deviation and xi the draw's standard normal number, one for each column, so that w is a smooth function of x
+        with the right distribution at every x. "mean" sets xi = 0.
+        """
+        s_new = cdist(X_new, self._draws.X, "sqeuclidean")
+        return np.column_stack([self._hidden_column(j, s_new, hidden) for j in range(self._draws.w.shape[2])])
+
+    def outer_moments(self, w_new: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of the noise-free response at new points of the hidden layer, (k, h) -> (k,), (k,).
+
+        Mean k' (K + g I)^-1 y, variance tau2 (1 - k' (K + g I)^-1 k).
+        """
+        cross = self.correlation(w_new, self._draws.w[self._t])
+        mean = cross @ self._alpha
+        return mean, self.tau2 * self.unexplained(whiten(self._factor, cross.T))
+
+    def whitened(self, w_new: FloatArray) -> FloatArray:
+        """L^-1 k(W, w) with L L' = K + g I, for new points of the hidden layer, (k, h) -> (n, k)."""
+        return whiten(self._factor, self.correlation(w_new, self._draws.w[self._t]).T)
+
+    @staticmethod
+    def unexplained(whitened: FloatArray) -> FloatArray:
+        """Share of the prior variance that the data leave, 1 - |L^-1 k|^2, never negative, (n, k) -> (k,)."""
+        explained: FloatArray = np.einsum("nk,nk->k", whitened, whitened)
+        return np.maximum(1.0 - explained, 0.0)  # rounding may leave -1e-16
+
+    def correlation(self, w: FloatArray, other: FloatArray) -> FloatArray:
+        """Correlations of the outer layer between points of the hidden layer, (k, h), (l, h) -> (k, l)."""
+        s = cdist(w, other, "sqeuclidean")
+        return correlate(s, float(self._draws.theta_y[self._t]), self._draws.kernel, out=s)
+
+    def _hidden_column(self, j: int, s_new: FloatArray, hidden: Hidden) -> FloatArray:
+        draws, theta = self._draws, float(self._draws.theta_w[self._t, j])
+        factor = self._factorise(self._s_x, theta, latent_jitter(len(draws.y)))
+        cross = correlate(s_new, theta, draws.kernel)
+        mean: FloatArray = cross @ _solve(factor, draws.w[self._t, :, j])
+        if hidden == "mean":
+            return mean
+        spread = np.sqrt(self.unexplained(whiten(factor, cross.T)))
+        return mean + float(draws.xi[self._t, j]) * spread
+
+    def _factorise(self, s: FloatArray, theta: float, nugget: float) -> FloatArray:
+        factor = self._matrix.factor(s, theta, nugget)
+        assert factor is not None, "a draw was factorised when it was made"
+        return factor.copy(order="F")
+
+
+def _solve(factor: FloatArray, v: FloatArray) -> FloatArray:
+    solution: FloatArray = lapack.dpotrs(factor, v, lower=1)[0]
+    return solution

@@ -1,4 +1,9 @@
-"""Posterior sampling of a two-layer deep GP: where the chain starts, how long it runs, what is kept."""
+"""Posterior sampling of a two-layer deep GP: where the chain starts, its moves, how long it runs, what is kept.
+
+Gibbs sampling as in Sauer, Gramacy & Higdon (2023): sliding-window moves of the nugget and the length scales,
+v* ~ U(v / 2, 2 v), elliptical slice sampling of each column of the hidden layer (Murray, Adams & MacKay 2010). One move
+is added, see `TwoLayerChain._rescale_column`.
+"""
 
 from __future__ import annotations
 
@@ -26,86 +31,116 @@ from genbayes.models.gp.deep.layers import (
     whiten,
 )
 from genbayes.models.gp.deep.prediction import DeepGPDraws, DrawnLayers
+from genbayes.progress import Report
 from genbayes.validation import check_array, check_targets
 
 SMALLEST_BRACKET = 1e-14  # angles below it change nothing in double precision
+WINDOW = 2.0  # u / l of the paper, where l = 1 and u = 2
+SMALLEST_N = 3  # with two responses or fewer the mean of tau2 is infinite under the reference prior
+FIRST_THETA, FIRST_NUGGET = 0.1, 0.01  # deepgp's starting values
+REPORT_EVERY = 10  # iterations; drawing a progress bar must not cost as much as sampling
 
 
-def elliptical_slice(
-    w: FloatArray,
-    nu: FloatArray,
-    log_likelihood: Callable[[FloatArray], float],
-    current: float,
+def sample_deep_gp(
+    X: ArrayLike,
+    y: ArrayLike,
+    settings: DeepGPSettings,
     rng: np.random.Generator,
-) -> tuple[FloatArray, float]:
-    """One move along the ellipse w cos(phi) + nu sin(phi) that leaves prior times likelihood invariant.
+    start: DeepGPDraws | None = None,
+    report: Report | None = None,
+) -> DeepGPDraws:
+    """Draws from the posterior of a two-layer deep GP, by Gibbs and elliptical slice sampling.
 
-    A level below the current log likelihood is drawn, then angles, from the whole ellipse first and then from
-    ever shorter brackets around phi = 0, until one lies above the level.
+    y | W ~ N(0, tau2 (K_theta_y(W) + g I)); columns of W independent, w_j | X ~ N(0, K_theta_w_j(X)).
+    Source: Sauer, Gramacy & Higdon (2023).
 
     Args:
-        w: Current state, shape (n,).
-        nu: A fresh draw from the prior of w, shape (n,).
-        log_likelihood: Log likelihood of a state.
-        current: Its value at w.
-        rng: Source of the level and the angles.
+        X: Inputs, scaled to about [0, 1] in each column, shape (n, d).
+        y: Responses, scaled to mean 0 and variance 1, shape (n,).
+        settings: Model and length of the chain.
+        rng: Source of all randomness.
+        start: Earlier draws; the chain goes on from the last of them. Its inputs may be the first rows of X, the
+            others then start where they are predicted, or any others. Without noise a chain that is continued over
+            many added runs may stay in a poor mode: choose runs with it, but predict from a fresh one at the end.
+        report: Called now and then with the iteration, the length of the chain and the log likelihood.
 
     Returns:
-        The new state, shape (n,), and its log likelihood.
+        `settings.n_samples` draws.
 
     Example:
-        >>> rng = np.random.default_rng(0)
-        >>> w, value = elliptical_slice(np.zeros(2), np.ones(2), lambda w: -float(w @ w), 0.0, rng)
-        >>> bool(value == -w @ w)
-        True
+        >>> X = np.linspace(0, 1, 8)[:, None]
+        >>> settings = DeepGPSettings(n_samples=5, n_burn_in=10, thinning=2)
+        >>> draws = sample_deep_gp(X, np.sin(6 * X[:, 0]), settings, np.random.default_rng(0))
+        >>> draws.w.shape
+        (5, 8, 1)
     """
-    level = current - rng.standard_exponential()  # log of a uniform share of the likelihood
-    phi = rng.uniform(0.0, 2.0 * math.pi)
-    lower, upper = phi - 2.0 * math.pi, phi
-    while upper - lower > SMALLEST_BRACKET:
-        proposal = w * math.cos(phi) + nu * math.sin(phi)
-        value = log_likelihood(proposal)
-        if value >= level:
-            return proposal, value
-        if phi < 0.0:
-            lower = phi
-        else:
-            upper = phi
-        phi = rng.uniform(lower, upper)
-    # phi = 0 is always above the level, unless rounding lets an ill-conditioned likelihood differ from its own value
-    return w, current
+    X = check_array(X, "X", "(n, d)")
+    y = check_targets(y, len(X))
+    if len(X) < SMALLEST_N:
+        raise InvalidInput(f"X must have at least {SMALLEST_N} rows, got {len(X)}")
+    likelihood = OuterLikelihood(y, settings.kernel, settings.scale_prior)
+    state = _identity(X, settings) if start is None else _continue(X, settings, start)
+    with threadpool_limits(limits=1, user_api="blas"):  # at n = 100 threads cost more than they do
+        chain = TwoLayerChain(X, likelihood, settings, state)
+        if not np.isfinite(chain.log_likelihood):
+            raise InvalidInput(f"nugget must be larger for these {len(X)} rows, got {settings.nugget!r}")
+        kept = list(_run(chain, settings, rng, report))
+    parts = [np.array(part) for part in zip(*kept, strict=True)]
+    return DeepGPDraws(settings.kernel, X, y, *parts)
 
 
-WINDOW = 2.0  # u / l of the paper, where l = 1 and u = 2
+class _Kept(NamedTuple):
+    """One draw, in the order of the fields of `DeepGPDraws`."""
+
+    w: FloatArray
+    theta_y: float
+    theta_w: FloatArray
+    xi: FloatArray
+    nugget: float
+    tau2: float
+    log_likelihood: float
 
 
-def propose_slide(value: float, rng: np.random.Generator) -> float:
-    """A proposal v* ~ U(v / 2, 2 v) for a positive value v.
+def _run(
+    chain: TwoLayerChain, settings: DeepGPSettings, rng: np.random.Generator, report: Report | None
+) -> Iterator[_Kept]:
+    """Make all iterations and hand out the kept draws."""
+    for i in range(1, settings.n_iterations + 1):
+        chain.step(rng)
+        if report is not None and (i % REPORT_EVERY == 0 or i == settings.n_iterations):
+            report(i, settings.n_iterations, chain.log_likelihood)
+        since = i - settings.n_burn_in
+        if since > 0 and since % settings.thinning == 0:
+            xi = rng.standard_normal(len(chain.w))
+            w, theta_w = chain.w.T.copy(), chain.theta_w.copy()
+            yield _Kept(w, chain.theta_y, theta_w, xi, chain.nugget, chain.tau2, chain.log_likelihood)
 
-    Example:
-        >>> 0.5 <= propose_slide(1.0, np.random.default_rng(0)) <= 2.0
-        True
-    """
-    return float(rng.uniform(value / WINDOW, WINDOW * value))
+
+def _identity(X: FloatArray, settings: DeepGPSettings) -> ChainState:
+    """The paper's start: the hidden layer equals the inputs, repeated or cut to its width."""
+    d = X.shape[1]
+    h = d if settings.n_hidden is None else settings.n_hidden
+    nugget = FIRST_NUGGET if settings.nugget is None else settings.nugget
+    return ChainState(X[:, np.arange(h) % d], FIRST_THETA, np.full(h, FIRST_THETA), nugget)
 
 
-def accept_slide(value: float, proposal: float, gain: float, rng: np.random.Generator) -> bool:
-    """Whether to move from v to v*, with probability min(1, exp(gain) v / v*).
-
-    The window's width is proportional to v, so q(v | v*) / q(v* | v) = v / v*.
-
-    Args:
-        value: Current value v.
-        proposal: Proposed value v*.
-        gain: log posterior(v*) - log posterior(v); minus infinity is never accepted.
-        rng: Source of the decision.
-
-    Example:
-        >>> accept_slide(1.0, 1.5, -np.inf, np.random.default_rng(0))
-        False
-    """
-    threshold = -rng.standard_exponential()
-    return bool(gain + math.log(value / proposal) > threshold)
+def _continue(X: FloatArray, settings: DeepGPSettings, start: DeepGPDraws) -> ChainState:
+    """The last draw, with its hidden layer predicted at inputs that are new."""
+    n, d = start.X.shape
+    h = d if settings.n_hidden is None else settings.n_hidden
+    if (X.shape[1], settings.kernel, h) != (d, start.kernel, start.w.shape[2]):
+        raise InvalidInput(
+            f"start must have the inputs, kernel and hidden width of the new chain ({X.shape[1]}, "
+            f"{settings.kernel}, {h}), got ({d}, {start.kernel}, {start.w.shape[2]})"
+        )
+    if np.array_equal(X[:n], start.X):
+        w = start.w[-1]
+        if len(X) > n:
+            w = np.vstack([w, DrawnLayers(start, -1).hidden(X[n:], "mean")])
+    else:
+        w = DrawnLayers(start, -1).hidden(X, "mean")
+    nugget = float(start.nugget[-1]) if settings.nugget is None else settings.nugget
+    return ChainState(w, float(start.theta_y[-1]), start.theta_w[-1], nugget)
 
 
 @dataclass(frozen=True)
@@ -263,109 +298,75 @@ def _colour(factor: FloatArray, z: FloatArray) -> FloatArray:
     return w
 
 
-Report = Callable[[int, int, float], None]  # iteration, length of the chain, log likelihood
-SMALLEST_N = 3  # with two responses or fewer the mean of tau2 is infinite under the reference prior
-FIRST_THETA, FIRST_NUGGET = 0.1, 0.01  # deepgp's starting values
-REPORT_EVERY = 10  # iterations; drawing a progress bar must not cost as much as sampling
-
-
-def sample_deep_gp(
-    X: ArrayLike,
-    y: ArrayLike,
-    settings: DeepGPSettings,
+def elliptical_slice(
+    w: FloatArray,
+    nu: FloatArray,
+    log_likelihood: Callable[[FloatArray], float],
+    current: float,
     rng: np.random.Generator,
-    start: DeepGPDraws | None = None,
-    report: Report | None = None,
-) -> DeepGPDraws:
-    """Draws from the posterior of a two-layer deep GP, by Gibbs and elliptical slice sampling.
+) -> tuple[FloatArray, float]:
+    """One move along the ellipse w cos(phi) + nu sin(phi) that leaves prior times likelihood invariant.
 
-    y | W ~ N(0, tau2 (K_theta_y(W) + g I)); columns of W independent, w_j | X ~ N(0, K_theta_w_j(X)).
-    Source: Sauer, Gramacy & Higdon (2023).
+    A level below the current log likelihood is drawn, then angles, from the whole ellipse first and then from
+    ever shorter brackets around phi = 0, until one lies above the level.
 
     Args:
-        X: Inputs, scaled to about [0, 1] in each column, shape (n, d).
-        y: Responses, scaled to mean 0 and variance 1, shape (n,).
-        settings: Model and length of the chain.
-        rng: Source of all randomness.
-        start: Earlier draws; the chain goes on from the last of them. Its inputs may be the first rows of X, the
-            others then start where they are predicted, or any others. Without noise a chain that is continued over
-            many added runs may stay in a poor mode: choose runs with it, but predict from a fresh one at the end.
-        report: Called now and then with the iteration, the length of the chain and the log likelihood.
+        w: Current state, shape (n,).
+        nu: A fresh draw from the prior of w, shape (n,).
+        log_likelihood: Log likelihood of a state.
+        current: Its value at w.
+        rng: Source of the level and the angles.
 
     Returns:
-        `settings.n_samples` draws.
+        The new state, shape (n,), and its log likelihood.
 
     Example:
-        >>> X = np.linspace(0, 1, 8)[:, None]
-        >>> settings = DeepGPSettings(n_samples=5, n_burn_in=10, thinning=2)
-        >>> draws = sample_deep_gp(X, np.sin(6 * X[:, 0]), settings, np.random.default_rng(0))
-        >>> draws.w.shape
-        (5, 8, 1)
+        >>> rng = np.random.default_rng(0)
+        >>> w, value = elliptical_slice(np.zeros(2), np.ones(2), lambda w: -float(w @ w), 0.0, rng)
+        >>> bool(value == -w @ w)
+        True
     """
-    X = check_array(X, "X", "(n, d)")
-    y = check_targets(y, len(X))
-    if len(X) < SMALLEST_N:
-        raise InvalidInput(f"X must have at least {SMALLEST_N} rows, got {len(X)}")
-    likelihood = OuterLikelihood(y, settings.kernel, settings.scale_prior)
-    state = _identity(X, settings) if start is None else _continue(X, settings, start)
-    with threadpool_limits(limits=1, user_api="blas"):  # at n = 100 threads cost more than they do
-        chain = TwoLayerChain(X, likelihood, settings, state)
-        if not np.isfinite(chain.log_likelihood):
-            raise InvalidInput(f"nugget must be larger for these {len(X)} rows, got {settings.nugget!r}")
-        kept = list(_run(chain, settings, rng, report))
-    parts = [np.array(part) for part in zip(*kept, strict=True)]
-    return DeepGPDraws(settings.kernel, X, y, *parts)
+    level = current - rng.standard_exponential()  # log of a uniform share of the likelihood
+    phi = rng.uniform(0.0, 2.0 * math.pi)
+    lower, upper = phi - 2.0 * math.pi, phi
+    while upper - lower > SMALLEST_BRACKET:
+        proposal = w * math.cos(phi) + nu * math.sin(phi)
+        value = log_likelihood(proposal)
+        if value >= level:
+            return proposal, value
+        if phi < 0.0:
+            lower = phi
+        else:
+            upper = phi
+        phi = rng.uniform(lower, upper)
+    # phi = 0 is always above the level, unless rounding lets an ill-conditioned likelihood differ from its own value
+    return w, current
 
 
-class _Kept(NamedTuple):
-    """One draw, in the order of the fields of `DeepGPDraws`."""
+def propose_slide(value: float, rng: np.random.Generator) -> float:
+    """A proposal v* ~ U(v / 2, 2 v) for a positive value v.
 
-    w: FloatArray
-    theta_y: float
-    theta_w: FloatArray
-    xi: FloatArray
-    nugget: float
-    tau2: float
-    log_likelihood: float
+    Example:
+        >>> 0.5 <= propose_slide(1.0, np.random.default_rng(0)) <= 2.0
+        True
+    """
+    return float(rng.uniform(value / WINDOW, WINDOW * value))
 
 
-def _run(
-    chain: TwoLayerChain, settings: DeepGPSettings, rng: np.random.Generator, report: Report | None
-) -> Iterator[_Kept]:
-    """Make all iterations and hand out the kept draws."""
-    for i in range(1, settings.n_iterations + 1):
-        chain.step(rng)
-        if report is not None and (i % REPORT_EVERY == 0 or i == settings.n_iterations):
-            report(i, settings.n_iterations, chain.log_likelihood)
-        since = i - settings.n_burn_in
-        if since > 0 and since % settings.thinning == 0:
-            xi = rng.standard_normal(len(chain.w))
-            w, theta_w = chain.w.T.copy(), chain.theta_w.copy()
-            yield _Kept(w, chain.theta_y, theta_w, xi, chain.nugget, chain.tau2, chain.log_likelihood)
+def accept_slide(value: float, proposal: float, gain: float, rng: np.random.Generator) -> bool:
+    """Whether to move from v to v*, with probability min(1, exp(gain) v / v*).
 
+    The window's width is proportional to v, so q(v | v*) / q(v* | v) = v / v*.
 
-def _identity(X: FloatArray, settings: DeepGPSettings) -> ChainState:
-    """The paper's start: the hidden layer equals the inputs, repeated or cut to its width."""
-    d = X.shape[1]
-    h = d if settings.n_hidden is None else settings.n_hidden
-    nugget = FIRST_NUGGET if settings.nugget is None else settings.nugget
-    return ChainState(X[:, np.arange(h) % d], FIRST_THETA, np.full(h, FIRST_THETA), nugget)
+    Args:
+        value: Current value v.
+        proposal: Proposed value v*.
+        gain: log posterior(v*) - log posterior(v); minus infinity is never accepted.
+        rng: Source of the decision.
 
-
-def _continue(X: FloatArray, settings: DeepGPSettings, start: DeepGPDraws) -> ChainState:
-    """The last draw, with its hidden layer predicted at inputs that are new."""
-    n, d = start.X.shape
-    h = d if settings.n_hidden is None else settings.n_hidden
-    if (X.shape[1], settings.kernel, h) != (d, start.kernel, start.w.shape[2]):
-        raise InvalidInput(
-            f"start must have the inputs, kernel and hidden width of the new chain ({X.shape[1]}, "
-            f"{settings.kernel}, {h}), got ({d}, {start.kernel}, {start.w.shape[2]})"
-        )
-    if np.array_equal(X[:n], start.X):
-        w = start.w[-1]
-        if len(X) > n:
-            w = np.vstack([w, DrawnLayers(start, -1).hidden(X[n:], "mean")])
-    else:
-        w = DrawnLayers(start, -1).hidden(X, "mean")
-    nugget = float(start.nugget[-1]) if settings.nugget is None else settings.nugget
-    return ChainState(w, float(start.theta_y[-1]), start.theta_w[-1], nugget)
+    Example:
+        >>> accept_slide(1.0, 1.5, -np.inf, np.random.default_rng(0))
+        False
+    """
+    threshold = -rng.standard_exponential()
+    return bool(gain + math.log(value / proposal) > threshold)

@@ -31,24 +31,25 @@ def two() -> tuple[BoundaryFeatures, np.ndarray]:
     return fitted(draw())
 
 
-def test_two_regimes_add_one_probability(two) -> None:
+def test_two_regimes_add_one_probability_that_tells_them_apart(two) -> None:
     boundary, Z = two
     data = draw()
     assert boundary.n_regimes_ == 2
-    np.testing.assert_array_equal(Z[:, :2], data.X)
     assert Z.shape == (200, 3)
+    np.testing.assert_array_equal(Z[:, :2], data.X)
     assert ((Z[:, 2] >= 0) & (Z[:, 2] <= 1)).all()
-
-
-def test_the_probability_tells_the_regime_of_new_inputs(two) -> None:
+    assert boundary.accuracy_ == pytest.approx(((Z[:, 2] > 0.5) == (data.y > 5)).mean())
     X = draw(500, seed=1).X
-    assert ((two[0].transform(X)[:, 2] > 0.5) == (X[:, 0] > 0)).mean() > 0.97
+    assert ((boundary.transform(X)[:, 2] > 0.5) == (X[:, 0] > 0)).mean() > 0.97
 
 
-def test_three_regimes_add_three_probabilities() -> None:
+def test_three_regimes_add_three_probabilities_and_are_three_alternatives() -> None:
     boundary, Z = fitted(draw(240, levels=3))
     assert boundary.n_regimes_ == 3
     np.testing.assert_allclose(Z[:, 2:].sum(axis=1), 1)
+    probability, parts = boundary.alternatives(Z)
+    np.testing.assert_array_equal(probability, Z[:, 2:])
+    np.testing.assert_array_equal([part[0, 2:] for part in parts], np.eye(3))
 
 
 def test_training_rows_are_as_unsure_as_new_ones() -> None:
@@ -59,11 +60,6 @@ def test_training_rows_are_as_unsure_as_new_ones() -> None:
     # honest accuracy of a coin: standard error 0.035; four of them
     assert ((Z[:, 2] > 0.5) == (data.y > 5)).mean() < 0.5 + 4 * 0.035
     assert boundary.accuracy_ < 0.5 + 4 * 0.035
-
-
-def test_accuracy_is_that_of_the_features(two) -> None:
-    boundary, Z = two
-    assert boundary.accuracy_ == pytest.approx(((Z[:, 2] > 0.5) == (draw().y > 5)).mean())
 
 
 def test_one_regime_adds_nothing_and_says_so() -> None:
@@ -105,13 +101,6 @@ def test_units_do_not_matter(two) -> None:
     np.testing.assert_allclose(Z[:, 2], two[1][:, 2], atol=1e-3)
 
 
-def test_it_survives_its_state_to_the_bit(two) -> None:
-    again = BoundaryFeatures.from_state(two[0].to_state())
-    X = draw(50, seed=5).X
-    np.testing.assert_array_equal(again.transform(X), two[0].transform(X))
-    assert again.accuracy_ == two[0].accuracy_
-
-
 @pytest.mark.parametrize("arrays", [{}, {"mixture": np.ones((2, 2))}, {"mixture": np.ones((3, 0))}])
 def test_a_damaged_state_is_refused(two, arrays) -> None:
     state = two[0].to_state()
@@ -133,12 +122,6 @@ def test_ten_runs_are_enough_where_two_regimes_are_insisted_on() -> None:
     assert boundary.transform(np.array([[0.0], [9.0]]))[:, 1].round().tolist() == [0.0, 1.0]
 
 
-def test_clone_forgets_what_was_learnt(two) -> None:
-    again = clone(BoundaryFeatures(n_regimes=3))
-    assert again.n_regimes == 3
-    assert not hasattr(clone(two[0]), "mixture_")
-
-
 SMALL = {"n_epochs": 20, "n_hidden": 8, "n_members": 1, "n_layers": 1, "random_state": 0, "device": "cpu"}
 
 
@@ -147,24 +130,18 @@ def augmented() -> QuantileSurrogate:
     return QuantileSurrogate(features=BoundaryFeatures(), **SMALL).fit(draw().X, draw().y)
 
 
-def test_a_surrogate_with_boundary_features_survives_its_file(augmented, tmp_path) -> None:
+def test_a_surrogate_with_boundary_features_survives_its_file_alone_and_calibrated(augmented, tmp_path) -> None:
     again = load(augmented.save(tmp_path / "model.gb"))
-    X = draw(50, seed=5).X
-    np.testing.assert_array_equal(again.predict(X), augmented.predict(X))
-    assert isinstance(again.features_[0], BoundaryFeatures)
-    assert again.features_[0].accuracy_ == augmented.features_[0].accuracy_
-
-
-def test_a_calibrated_surrogate_with_boundary_features_survives_its_file(augmented, tmp_path) -> None:
     data = draw(100, seed=6)
+    np.testing.assert_array_equal(again.predict(data.X), augmented.predict(data.X))
+    np.testing.assert_array_equal(again.features_[0].transform(data.X), augmented.features_[0].transform(data.X))
+    assert again.features_[0].accuracy_ == augmented.features_[0].accuracy_
+    anew = clone(again)
+    assert not hasattr(anew.features[0], "mixture_")
+    np.testing.assert_array_equal(anew.fit(draw().X, draw().y).predict(draw().X), augmented.predict(draw().X))
     model = ConformalSurrogate(augmented, method="prefit").fit(data.X, data.y)
     again = load(model.save(tmp_path / "model.gb"))
     np.testing.assert_array_equal(again.predict_interval(data.X), model.predict_interval(data.X))
-
-
-def test_a_clone_of_a_loaded_surrogate_can_be_fitted_again(augmented, tmp_path) -> None:
-    again = clone(load(augmented.save(tmp_path / "model.gb"))).fit(draw().X, draw().y)
-    np.testing.assert_array_equal(again.predict(draw().X), augmented.predict(draw().X))
 
 
 def test_a_row_of_weight_two_is_the_row_given_twice() -> None:
@@ -186,40 +163,31 @@ def test_a_model_learns_from_the_regimes_themselves_and_mixes_them_by_their_prob
     assert [np.unique(part[:, 2]).tolist() for part in parts] == [[0.0], [1.0]]
 
 
-def test_three_regimes_are_three_alternatives() -> None:
-    boundary, Z = fitted(draw(240, levels=3))
-    probability, parts = boundary.alternatives(Z)
-    np.testing.assert_array_equal(probability, Z[:, 2:])
-    np.testing.assert_array_equal([part[0, 2:] for part in parts], np.eye(3))
-
-
 def test_without_mixing_the_probabilities_are_what_a_model_sees() -> None:
     boundary, Z = fitted(draw(), mix=False)
     assert ((Z[:, 2] > 0) & (Z[:, 2] < 1)).all()
     assert len(boundary.levels()[0]) == 1  # nothing is split
 
 
-def test_beside_the_boundary_the_law_has_two_peaks() -> None:
+def test_beside_the_boundary_the_distribution_has_two_peaks() -> None:
     data = draw(300)
     model = QuantileSurrogate(features=BoundaryFeatures(), n_members=2, n_epochs=60, random_state=0)
-    law = model.fit(data.X, data.y).predict_distribution([[0.0, 0.0], [-0.9, 0.0]])
-    between = law.cdf(np.array([[3.0, 7.0]]))  # levels at 0 and 10
+    predicted = model.fit(data.X, data.y).predict_distribution([[0.0, 0.0], [-0.9, 0.0]])
+    between = predicted.cdf(np.array([[3.0, 7.0]]))  # levels at 0 and 10
     assert between[0, 1] - between[0, 0] < 0.1  # nothing between the peaks
     assert 0.02 < between[0, 0] < 0.98
     assert between[1, 0] > 0.98  # far from the boundary there is one
 
 
-def test_mixing_survives_the_file(tmp_path) -> None:
+@pytest.mark.parametrize("mix", [True, False])
+def test_mixing_survives_the_file(tmp_path, mix: bool) -> None:
     data = draw(100)
-    for mix in (True, False):
-        model = QuantileSurrogate(features=BoundaryFeatures(mix=mix), n_members=2, n_epochs=20, random_state=0)
-        model.fit(data.X, data.y)
-        again = load(model.save(tmp_path / "model.gb"))
-        assert again.features_[0].mix is mix
-        np.testing.assert_array_equal(again.predict_quantiles(data.X, 0.3), model.predict_quantiles(data.X, 0.3))
-        np.testing.assert_array_equal(
-            again.predict_distribution(data.X, of="mean").mean(), model.predict_distribution(data.X, of="mean").mean()
-        )
+    model = QuantileSurrogate(features=BoundaryFeatures(mix=mix), n_members=2, n_epochs=20, random_state=0)
+    again = load(model.fit(data.X, data.y).save(tmp_path / "model.gb"))
+    assert again.features_[0].mix is mix
+    np.testing.assert_array_equal(again.predict_quantiles(data.X, 0.3), model.predict_quantiles(data.X, 0.3))
+    ours, theirs = (each.predict_distribution(data.X, of="mean").mean() for each in (again, model))
+    np.testing.assert_array_equal(ours, theirs)
 
 
 def test_responses_are_standardised_within_their_regimes(two) -> None:
@@ -237,9 +205,9 @@ def test_responses_are_standardised_within_their_regimes(two) -> None:
 def test_bounds_of_the_response_hold_beside_a_jump() -> None:
     data = draw(200)
     model = QuantileSurrogate(features=BoundaryFeatures(), y_bounds=(-5, 15), n_members=2, n_epochs=20, random_state=0)
-    law = model.fit(data.X, np.clip(data.y, -4, 14)).predict_distribution(data.X)
-    assert law.ppf(1e-6).min() >= -5
-    assert law.ppf(1 - 1e-6).max() <= 15
+    predicted = model.fit(data.X, np.clip(data.y, -4, 14)).predict_distribution(data.X)
+    assert predicted.ppf(1e-6).min() >= -5
+    assert predicted.ppf(1 - 1e-6).max() <= 15
 
 
 def test_a_second_map_that_splits_regimes_is_refused_and_one_that_only_adds_columns_is_not() -> None:

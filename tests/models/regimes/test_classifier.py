@@ -52,15 +52,12 @@ def test_responsibilities_are_bayes_rule() -> None:
     np.testing.assert_allclose(responsibilities(np.log(density), np.array([0.75, 0.25])), [[0.5, 0.5]])
 
 
-def test_it_learns_a_disc(learnt) -> None:
+def test_it_learns_a_disc_and_its_probabilities_add_up_to_one(learnt) -> None:
     X, label = disc(1_000, 1)
     assert (learnt[0].probabilities(X).argmax(axis=1) == label).mean() > 0.95
-
-
-def test_probabilities_add_up_to_one(learnt) -> None:
-    probabilities = learnt[0].probabilities(np.random.default_rng(2).uniform(-9, 9, (50, 2)))
-    assert (probabilities >= 0).all()
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    far = learnt[0].probabilities(9 * X)
+    assert (far >= 0).all()
+    np.testing.assert_allclose(far.sum(axis=1), 1)
 
 
 def test_labels_without_a_pattern_are_not_learnt_by_heart() -> None:
@@ -79,16 +76,13 @@ def test_three_regimes_are_told_apart() -> None:
     assert classifier.probabilities(np.array([[-0.8], [0.0], [0.9]])).argmax(axis=1).tolist() == [0, 1, 2]
 
 
-def test_a_seed_gives_the_same_classifier_again(learnt) -> None:
+def test_a_seed_gives_the_same_classifier_again_and_so_does_its_state(learnt) -> None:
     again, unseen = learn(*disc(300, 0))
     np.testing.assert_array_equal(unseen, learnt[1])
     X = disc(50, 5)[0]
-    np.testing.assert_array_equal(again.probabilities(X), learnt[0].probabilities(X))
-
-
-def test_a_row_does_not_depend_on_its_company(learnt) -> None:
-    X = disc(40, 6)[0]
-    alone = np.vstack([learnt[0].probabilities(x[None]) for x in X])
+    for other in (again, RegimeClassifier.from_state(learnt[0].to_state(), 2, 2)):
+        np.testing.assert_array_equal(other.probabilities(X), learnt[0].probabilities(X))
+    alone = np.vstack([learnt[0].probabilities(x[None]) for x in X])  # no row depends on its company
     np.testing.assert_allclose(alone, learnt[0].probabilities(X), rtol=1e-9, atol=1e-12)
 
 
@@ -104,7 +98,7 @@ def test_every_fold_leaves_some_of_a_small_regime_to_learn_from() -> None:
         assert label[fold].sum() <= 1
 
 
-def test_a_member_that_adds_nothing_has_no_say() -> None:
+def test_a_member_that_adds_nothing_gets_hardly_any_weight() -> None:
     rng = np.random.default_rng(7)
     label = rng.integers(0, 2, 400)
     good = np.column_stack([np.zeros(400), 2.0 * label - 1 + 0.3 * rng.standard_normal(400)])
@@ -126,7 +120,7 @@ def networks(n: int = 300) -> tuple[PerceptronScores, np.ndarray, np.ndarray, li
     return fitted, X, label, folds
 
 
-def test_networks_name_rows_they_have_kept_aside() -> None:
+def test_networks_name_rows_they_have_held_out() -> None:
     fitted, X, label, folds = networks()
     assert (fitted.out_of_fold(X, folds).argmax(axis=1) == label).mean() > 0.93
     again = PerceptronScores.from_state(fitted.to_state(), 2, 2)
@@ -141,24 +135,14 @@ def test_networks_join_where_runs_are_many(monkeypatch) -> None:
     np.testing.assert_array_equal(again.probabilities(disc(9, 1)[0]), found.probabilities(disc(9, 1)[0]))
 
 
-def test_it_survives_its_state_to_the_bit(learnt) -> None:
-    X = disc(30, 8)[0]
-    again = RegimeClassifier.from_state(learnt[0].to_state(), 2, 2)
-    np.testing.assert_array_equal(again.probabilities(X), learnt[0].probabilities(X))
-
-
-def test_a_state_without_its_arrays_is_refused(learnt) -> None:
-    state = learnt[0].to_state()
-    with pytest.raises(UnreadableFile, match="the model file must hold the array"):
-        RegimeClassifier.from_state(State(state.kind, state.values, {}), 2, 2)
-
-
-def test_arrays_of_another_size_are_refused(learnt) -> None:
-    with pytest.raises(UnreadableFile, match="in the model file must have shape"):
-        RegimeClassifier.from_state(learnt[0].to_state(), 3, 2)
-
-
-def test_an_unknown_member_is_refused(learnt) -> None:
-    state = learnt[0].to_state().with_part("member0", State("Oracle"))
-    with pytest.raises(UnreadableFile, match="must name a known classifier, got 'Oracle'"):
-        RegimeClassifier.from_state(state, 2, 2)
+@pytest.mark.parametrize(
+    ("spoil", "d", "sentence"),
+    [
+        (lambda state: State(state.kind, state.values, {}), 2, "the model file must hold the array"),
+        (lambda state: state, 3, "in the model file must have shape"),
+        (lambda state: state.with_part("member0", State("Oracle")), 2, "must name a known classifier, got 'Oracle'"),
+    ],
+)
+def test_a_spoilt_state_is_refused(learnt, spoil, d: int, sentence: str) -> None:
+    with pytest.raises(UnreadableFile, match=sentence):
+        RegimeClassifier.from_state(spoil(learnt[0].to_state()), d, 2)

@@ -9,7 +9,6 @@ import pytest
 from genbayes import GPInformedSurrogate, InvalidInput, Normal, QuantileSurrogate, load
 from genbayes.models import StationaryGP
 from genbayes.models.gp import FittedGP, Replicates
-from genbayes.models.informed import FARTHEST
 
 TAU = [0.001, 0.05, 0.5, 0.95, 0.999]
 SMALL = {"n_members": 2, "n_epochs": 40, "random_state": 0}
@@ -54,7 +53,7 @@ def test_it_is_as_good_as_the_gp_where_the_noise_is_gaussian() -> None:
 
 def test_it_sees_the_skewness_that_a_gp_cannot(thorough) -> None:
     low, middle, high = thorough.predict_quantiles(np.linspace(0.1, 0.9, 9)[:, None], [0.05, 0.5, 0.95]).T
-    assert ((high - middle) > 1.5 * (middle - low)).mean() > 0.8  # 3.6 for the exponential law
+    assert ((high - middle) > 1.5 * (middle - low)).mean() > 0.8  # 3.6 for the exponential distribution
 
 
 @pytest.fixture
@@ -86,7 +85,7 @@ def test_the_network_learns_standardised_leave_one_out_residuals(seen) -> None:
 
 
 def test_replicates_at_an_input_are_left_out_together() -> None:
-    """With their twin left in, residuals of exact replicates would be near zero and the law far too narrow."""
+    """With their twin left in, residuals of exact replicates would be near zero and the distribution far too narrow."""
     rng = np.random.default_rng(3)
     X = np.repeat(rng.uniform(size=40), 5)[:, None]
     y = np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(200)
@@ -101,24 +100,16 @@ def test_an_outlier_of_the_gp_is_far_and_no_further(seen) -> None:
     X, y = gaussian(80, 4)
     y[0] += 1e4
     q = GPInformedSurrogate(**SMALL).fit(X, y).predict_quantiles(X, TAU)
-    assert np.abs(seen[0][1]).max() == FARTHEST
+    assert np.abs(seen[0][1]).max() == 8.0
     assert np.isfinite(q).all()
 
 
-def test_the_law_of_the_mean_is_centred_on_the_mean_of_runs(fitted) -> None:
+def test_the_distribution_of_the_mean_is_centred_on_the_mean_of_runs(fitted) -> None:
     X = skewed(20, 5)[0]
     run, mean = (fitted.predict_distribution(X, of=of) for of in ("run", "mean"))
     assert isinstance(mean, Normal)
     np.testing.assert_allclose(mean.mean(), run.mean(), atol=0.05)
     assert (mean.std() < run.std()).all()
-
-
-def test_a_weight_of_two_is_the_row_twice() -> None:
-    X, y = skewed(40, 6)
-    weight = np.tile([1, 2], 20)
-    weighted = GPInformedSurrogate(**SMALL).fit(X, y, sample_weight=weight).predict(X)
-    repeated = GPInformedSurrogate(**SMALL).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).predict(X)
-    np.testing.assert_array_equal(weighted, repeated)
 
 
 def test_few_distinct_runs_given_often_enough_are_learnt() -> None:
@@ -137,15 +128,11 @@ def test_gp_and_network_survive_the_file(fitted, tmp_path: Path) -> None:
         old, new = (model.predict_distribution(X, of=of).ppf(TAU) for model in (fitted, again))
         np.testing.assert_array_equal(new, old)
     assert again.summary() == fitted.summary()
+    assert fitted.summary()["members"] == "2"
+    assert float(fitted.summary()["GP length scales"]) > 0
 
 
 @pytest.mark.parametrize("name", ["n_layers", "n_members", "n_epochs"])
 def test_settings_that_make_no_sense_are_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match=f"{name} must be .*, got 0"):
         GPInformedSurrogate(**{name: 0}).fit(*skewed(20, 0))
-
-
-def test_its_summary_tells_of_both_parts(fitted) -> None:
-    summary = fitted.summary()
-    assert summary["members"] == "2"
-    assert float(summary["GP length scales"]) > 0

@@ -68,19 +68,16 @@ def test_flat_and_skewed_responses_are_one_regime(n: int) -> None:
     assert sum(len(find_regimes(y, np.ones(n))) > 1 for y in np.vstack(draws)) <= 1
 
 
-def test_few_rows_with_a_wide_gap_are_two_regimes() -> None:
-    y = np.random.default_rng(0).standard_normal(30) + 12 * (np.arange(30) % 2)
-    assert len(find_regimes(y, np.ones(30))) == 2
-
-
-def test_a_handful_of_outliers_is_no_regime() -> None:
-    y = np.append(np.random.default_rng(0).standard_normal(300), [40.0, 41.0, 42.0])
-    assert len(find_regimes(y, np.ones(303))) == 1
-
-
-def test_the_number_of_regimes_may_be_given() -> None:
-    y = np.random.default_rng(0).standard_normal(200)
-    assert len(find_regimes(y, np.ones(200), 3)) == 3
+@pytest.mark.parametrize(
+    ("y", "given", "found"),
+    [
+        (np.random.default_rng(0).standard_normal(30) + 12 * (np.arange(30) % 2), None, 2),  # few rows, a wide gap
+        (np.append(np.random.default_rng(0).standard_normal(300), [40.0, 41.0, 42.0]), None, 1),  # a few outliers
+        (np.random.default_rng(0).standard_normal(200), 3, 3),
+    ],
+)
+def test_gaps_outliers_and_a_given_number_are_respected(y: np.ndarray, given: int | None, found: int) -> None:
+    assert len(find_regimes(y, np.ones(len(y)), given)) == found
 
 
 def test_the_wider_regime_does_not_claim_the_far_side() -> None:

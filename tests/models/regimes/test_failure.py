@@ -36,7 +36,7 @@ def test_the_probability_of_failure_tells_where_runs_fail(fitted) -> None:
     assert ((probability > 0.5) == (X[:, 0] > 0.5)).mean() > 0.95
 
 
-def test_the_law_is_that_of_the_runs_with_a_response(fitted) -> None:
+def test_the_distribution_is_that_of_the_runs_with_a_response(fitted) -> None:
     X, y = draw()
     done = ~np.isnan(y)
     plain = QuantileSurrogate(**SMALL).fit(X[done], y[done])
@@ -49,41 +49,24 @@ def test_nothing_failed_means_zeros() -> None:
     assert not make().fit(X[done], y[done]).predict_failure_probability(X).any()
 
 
-def test_missing_responses_are_refused_unless_asked_for() -> None:
-    with pytest.raises(InvalidInput, match="Input y contains NaN"):
-        make(missing="error").fit(*draw())
-
-
-def test_without_the_regime_there_is_no_probability_of_failure() -> None:
-    X, y = draw()
-    done = ~np.isnan(y)
-    model = make(missing="error").fit(X[done], y[done])
-    with pytest.raises(InvalidInput, match="missing must be 'regime' for predict_failure_probability, got 'error'"):
-        model.predict_failure_probability(X)
-
-
-def test_all_runs_failed_is_one_sentence() -> None:
-    with pytest.raises(InvalidInput, match=r"y must have responses to learn from, got NaN in all 120 rows"):
-        make().fit(draw()[0], np.full(120, np.nan))
-
-
-def test_too_few_responses_are_refused() -> None:
-    X, y = draw()
-    y[6:] = np.nan
-    with pytest.raises(InvalidInput, match="At least 10 runs are needed"):
-        make().fit(X, y)
-
-
-def test_infinity_is_not_a_failure() -> None:
-    X, y = draw()
-    y[3] = np.inf
-    with pytest.raises(InvalidInput, match="Input y contains"):
-        make().fit(X, y)
-
-
-def test_an_unknown_choice_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="missing must be one of 'error', 'regime', got 'drop'"):
-        make(missing="drop").fit(*draw())
+@pytest.mark.parametrize(
+    ("y", "settings", "sentence"),
+    [
+        (draw()[1], {"missing": "error"}, "Input y contains NaN"),
+        (
+            np.full(120, np.nan),
+            {},
+            "y must have responses to learn from, got NaN in all 120 rows; every run has failed",
+        ),
+        (np.where(np.arange(120) < 6, draw(seed=3)[0][:, 0], np.nan), {}, "At least 10 runs are needed"),
+        (np.where(np.arange(120) == 3, np.inf, draw()[1]), {}, "Input y contains"),  # infinity is not a failure
+        (["failed"] * 120, {}, "y must be numbers, NaN for a failed run, got list"),
+        (np.arange(50.0), {}, "inconsistent numbers of samples"),
+    ],
+)
+def test_responses_that_cannot_be_learnt_from_are_refused(y, settings: dict, sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        make(**settings).fit(draw()[0], y)
 
 
 def test_it_survives_the_file(fitted, tmp_path) -> None:

@@ -1,9 +1,14 @@
 """What all tests share: names that are the same in every process, and no model that another test registered."""
 
 import re
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
+from genbayes.distribution import Normal
 from genbayes.models import registry
 
 
@@ -18,3 +23,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _registry_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_models", "_parts", "_own", "_seen_plugins"):
         monkeypatch.setattr(registry, name, getattr(registry, name).copy())
+
+
+@pytest.fixture(scope="session")
+def make_model() -> Callable[..., Any]:
+    """A fitted model with law N(f(X), scale^2) and any further attributes."""
+
+    def make(f: Callable[[Any], Any], scale: float = 1.0, **attributes: Any) -> Any:
+        def predict_distribution(X: Any) -> Normal:
+            return Normal(loc=np.asarray(f(X), dtype=float), scale=np.full(len(X), scale))
+
+        return SimpleNamespace(predict_distribution=predict_distribution, **attributes)
+
+    return make

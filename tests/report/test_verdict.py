@@ -26,7 +26,7 @@ def words(make_model: Maker, scale: float, *effects: MainEffect, n: int = 400) -
 @pytest.mark.parametrize(
     ("scale", "judgement"),
     [
-        (1.0, "Nothing speaks against calibration: at every level,"),
+        (1.0, "No sign of miscalibration in"),
         (0.5, "The intervals are too narrow: intervals meant to hold 90%"),
         (2.0, "The intervals are too wide: intervals meant to hold 90%"),
     ],

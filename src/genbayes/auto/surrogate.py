@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import FloatArray, IntArray
@@ -24,7 +25,7 @@ from genbayes.distribution import Mixture, Normal, PredictiveDistribution, Quant
 from genbayes.distribution.quantile import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledSurrogate
-from genbayes.models.protocols import Fits, Predicts, gives_mean
+from genbayes.models.protocols import Fits, Of, Predicts, gives_mean
 from genbayes.models.regimes.mixture import find_regimes
 from genbayes.models.registry import Facts, adopt_models, registered_here, restore_model, state_of
 from genbayes.persistence import State
@@ -90,7 +91,7 @@ class AutoSurrogate(ScaledSurrogate):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Try the candidates, weigh them, and fit those with a weight to all rows.
 
         Args:
@@ -124,7 +125,7 @@ class AutoSurrogate(ScaledSurrogate):
         self.report_ = write_report(trials, names, stack, rows, facts, self._names(), clock.seconds)
         return self
 
-    def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run") -> PredictiveDistribution:
+    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
         """The predictive distribution at new inputs.
 
         Args:

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -80,8 +79,8 @@ def _own(name: object, model: Fits) -> Candidate:
     return Candidate(str(name), type(model).__name__, partial(_copy, model))
 
 
-def _copy(model: Any, seed: int) -> Fits:
-    copy: Any = clone(model)
+def _copy(model: Fits, seed: int) -> Fits:
+    copy = clone(model)
     if copy.get_params().get("random_state", 0) is None:
         copy.set_params(random_state=seed)
     made: Fits = copy
@@ -121,7 +120,7 @@ class Trial:
     q: FloatArray
     seconds: list[float] = field(default_factory=list)
     note: str = ""
-    first: Any = None
+    first: Fits | None = None
 
 
 class Trials:
@@ -175,14 +174,16 @@ class Trials:
         trial = self.trials[name]
         trial.note = "" if trial.note == NO_TIME and trial.first is not None else trial.note
 
-    def final(self, name: str, seconds: float | None) -> Any:
+    def final(self, name: str, seconds: float | None) -> Fits:
         """One candidate fitted to all rows; where that fails or takes too long, its model of the first fold."""
         trial = self.trials[name]
         self._announce(f"{trial.candidate.title}, all rows")
         note = trial.note
         model = self._attempt(trial, np.arange(len(self.data)), 0, seconds)
         trial.note = note  # a candidate that was chosen has shown that it works
-        return trial.first if model is None else model
+        model = trial.first if model is None else model
+        assert model is not None, "a candidate is chosen only after its first fold"
+        return model
 
     def scores(self, name: str) -> FloatArray:
         """Out-of-fold CRPS of each row, NaN where the candidate was not tried, shape (n,)."""
@@ -193,7 +194,7 @@ class Trials:
         middle = len(LEVELS) // 2  # levels are even in number, so the median lies between two of them
         return np.asarray(np.abs(self.data.y - self.trials[name].q[:, middle - 1 : middle + 1].mean(axis=1)))
 
-    def _attempt(self, trial: Trial, rows: IntArray, number: int, seconds: float | None) -> Any:
+    def _attempt(self, trial: Trial, rows: IntArray, number: int, seconds: float | None) -> Fits | None:
         if seconds is not None and seconds <= 0:
             trial.note = NO_TIME
             return None
@@ -203,7 +204,8 @@ class Trials:
             with deadline(seconds), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a candidate's doubts are its own; its score tells
                 model = trial.candidate.make(seed)
-                return model.fit(part.X, part.y, **_weights_for(model, part.weight))
+                fitted: Fits = model.fit(part.X, part.y, **_weights_for(model, part.weight))
+                return fitted
         except OutOfTime:
             trial.note = NO_TIME
         except Exception as error:  # recorded and shown in the report
@@ -213,7 +215,7 @@ class Trials:
         return None
 
 
-def _weights_for(model: Any, weight: FloatArray) -> dict[str, FloatArray]:
+def _weights_for(model: Fits, weight: FloatArray) -> dict[str, FloatArray]:
     """The rows' weights as an argument of `fit`; left out where all are equal and a model of the user's takes none."""
     if has_fit_parameter(model, "sample_weight") or (weight != weight[0]).any():
         return {"sample_weight": weight}

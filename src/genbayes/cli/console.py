@@ -181,7 +181,7 @@ def print_scores(assessment: Assessment, title: str) -> None:
         (
             "miscalibration",
             f"{parts['miscalibration']:.4g}",
-            f"part of the CRPS; about {parts['by_luck']:.2g} is expected by chance",
+            f"part of the CRPS; about {parts['by_chance']:.2g} is expected by chance",
         ),
         ("discrimination", f"{parts['discrimination']:.4g}", f"of {parts['uncertainty']:.4g}, explained by the inputs"),
         ("RMSE", f"{s['rmse']:.4g}", "error of the predicted mean"),

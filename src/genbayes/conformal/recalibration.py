@@ -1,8 +1,10 @@
-"""From a model's law and the scores of calibration rows to a law whose every quantile is recalibrated.
+"""From a model's distribution and the scores of calibration rows to one whose every quantile is recalibrated.
 
-The k-th smallest of n scores becomes the quantile at level k / (n + 1); between them the law is interpolated, beyond
-them it is the model's own tail, stretched as its body was. The two ends of the interval that carries the promise are
-knots of the table, so that `interval(level)` gives exactly the conformal interval.
+A score says how far out a response lies in the model's distribution, on a scale on which that is standard normal
+(`ScoreMap`). The k-th smallest of n scores becomes the quantile at level k / (n + 1) (`Recalibration`); between them
+the distribution is interpolated, beyond them it is the model's own tail, stretched as its body was. Which ranks bound
+the interval that carries the promise, `interval_ranks` says; its two ends are knots of the table, so that
+`interval(level)` gives exactly the conformal interval.
 """
 
 from __future__ import annotations
@@ -92,8 +94,8 @@ def cross_bound(n: int, n_folds: int, level: float) -> float:
     return max(1 - 2 * alpha - 2 * slack, 0.0)
 
 
-# Normal scores at which a law is read: a tenth apart, so that a line between two neighbours is the law for all that
-# matters, and out to level 2e-4, beyond which a law of this library is its own guess.
+# Normal scores at which a distribution is read: a tenth apart, so that a line between two neighbours is as good as the
+# distribution itself, and out to level 2e-4, beyond which a distribution of this library is its own guess.
 NORMAL_SCORES = np.linspace(-3.5, 3.5, 71)
 LEVELS = ndtr(NORMAL_SCORES)
 TAIL_KNOTS = 10  # a tail's slope is read over one unit of the normal score: 2e-4 to 6e-3 in probability
@@ -103,7 +105,7 @@ SHARE_OF_SD, SHARE_OF_SIZE = 1e-6, 1e-12
 
 
 def least_slope(y: FloatArray) -> float:
-    """The slope that keeps the coordinate invertible where a law is a point, from responses (n,); positive.
+    """The slope that keeps the coordinate invertible where a distribution is a point, from responses (n,); positive.
 
     Example:
         >>> least_slope(np.array([-1.0, 1.0]))
@@ -129,10 +131,10 @@ class ScoreMap:
     upper: FloatArray
 
     @classmethod
-    def of(cls, law: PredictiveDistribution, least: float) -> ScoreMap:
-        """The maps of a law's rows; `least` is the slope added everywhere.
+    def of(cls, predicted: PredictiveDistribution, least: float) -> ScoreMap:
+        """The maps of a distribution's rows; `least` is the slope added everywhere.
 
-        The outer slope is that of the law's tail, or of the law as a whole where the tail is shorter (an atom at a
+        The outer slope is that of the tail, or of the distribution as a whole where the tail is shorter (an atom at a
         bound), so that a single response beyond it has no absurd score.
 
         Example:
@@ -141,7 +143,7 @@ class ScoreMap:
             >>> maps.score(np.array([1.5, 30.0])).round(3)
             array([ 1.5, 10. ])
         """
-        q = check_finite(law.ppf(LEVELS), "the model's quantiles")
+        q = check_finite(predicted.ppf(LEVELS), "the model's quantiles")
         whole = (q[:, -1] - q[:, 0]) / (NORMAL_SCORES[-1] - NORMAL_SCORES[0])
         run = NORMAL_SCORES[TAIL_KNOTS] - NORMAL_SCORES[0]
         lower = np.maximum((q[:, TAIL_KNOTS] - q[:, 0]) / run, whole) + least
@@ -192,8 +194,8 @@ class ScoreMap:
 
 
 NEAREST = 1e-6  # a level of the grid gives way to an end of the interval that is nearer than this
-# A response read back from its own score errs by a few units in the last place. The lower half of the law is moved
-# down and the upper half up by so much of its size, so that responses which tie with a row's are not shut out.
+# A response read back from its own score errs by a few units in the last place. The lower half of the distribution is
+# moved down and the upper half up by so much of its size, so that responses which tie with a row's are not shut out.
 LAST_BITS = 2.0**-48
 
 
@@ -207,14 +209,13 @@ def table_levels(level: float) -> FloatArray:
     """
     tail = (1 - level) / 2  # as in `interval`, to the bit
     ends = np.array([tail, 1 - tail])
-    grid = ndtr(NORMAL_SCORES)
-    far = np.abs(grid[:, None] - ends).min(axis=1) > NEAREST
-    return np.sort(np.concatenate([grid[far], ends]))
+    far = np.abs(LEVELS[:, None] - ends).min(axis=1) > NEAREST
+    return np.sort(np.concatenate([LEVELS[far], ends]))
 
 
 @dataclass(frozen=True)
 class Recalibration:
-    """Scores of calibration rows, and what they make of a law.
+    """Scores of calibration rows, and what they make of a distribution.
 
     Attributes:
         scores: Sorted scores, one array for each model that scored rows: K of them, n scores in all.
@@ -228,7 +229,7 @@ class Recalibration:
         return sum(len(scores) for scores in self.scores)
 
     def quantiles(self, maps: Sequence[ScoreMap]) -> FloatArray:
-        """Quantiles at `table_levels(level)` of the recalibrated law at new rows.
+        """Quantiles at `table_levels(level)` of the recalibrated distribution at new rows.
 
         With K models, row i of the calibration rows stands at x for the response v_i = (T^k_x)^-1(t_i), k the model
         that has not seen it, and the quantiles are order statistics of the v_i (CV+). With one model these are T_x^-1
@@ -277,7 +278,7 @@ class Recalibration:
         return v
 
     def _tails(self, maps: Sequence[ScoreMap], levels: FloatArray) -> FloatArray:
-        """How far the law reaches beyond the outermost order statistics at levels that lie beyond, shape (n, M)."""
+        """How far the tails reach beyond the outermost order statistics at levels that lie beyond, shape (n, M)."""
         t = np.sort(np.concatenate(self.scores))
         s = _normal_scores(len(t))
         centre = float(np.interp(0.0, s, t))

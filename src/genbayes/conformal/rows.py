@@ -1,18 +1,20 @@
-"""The rows that `ConformalSurrogate` is given: checked once as a whole, then handed to models in parts.
+"""What `ConformalSurrogate` is given: rows, which of them calibrate, groups that are calibrated apart, and the model.
 
-Models of this library have their own door, which is used here on the whole table, so that messages name the user's
-rows and not those of a part. Of other models only the response is checked; their inputs are their own affair.
+Rows are checked once as a whole, then handed to models in parts. Models of this library have their own door, which is
+used here on the whole table, so that messages name the user's rows and not those of a part. Of other models only the
+response is checked; their inputs are their own affair.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import (
@@ -33,15 +35,136 @@ from genbayes.data.folds import deal_folds
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.errors import GenBayesError, InvalidInput
 from genbayes.models.base import ScaledSurrogate
+from genbayes.models.protocols import Fits, Predicts
 from genbayes.validation import describe_rows
 
 Label = str | int | float | bool
 SHOWN_LABELS = 8  # a message lists this many known groups
+SHARE = 0.25  # of the rows that calibrate if the user does not say
+ENOUGH = 1_000  # calibration rows of a group: its coverage then varies by 1% (sd), and the model gains more by others
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table, as a model takes them.
+
+    Attributes:
+        X: Inputs as the user passed them, n rows of anything.
+        y: Responses, shape (n,).
+        weight: Positive weights, shape (n,), or None.
+        codes: Number of each row's group, shape (n,).
+        number: Number of each row in the user's table, shape (n,).
+    """
+
+    X: ArrayLike
+    y: FloatArray
+    weight: FloatArray | None
+    codes: IntArray
+    number: IntArray
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: IntArray) -> Rows:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        X = self.X[rows] if isinstance(self.X, np.ndarray) else _safe_indexing(self.X, rows)
+        return Rows(X, self.y[rows], weight, self.codes[rows], self.number[rows])
+
+
+def fewest_rows(model: Predicts) -> int:
+    """Rows that a model needs to learn from: known for those of this library, at least two for any other."""
+    return MIN_ROWS if isinstance(model, ScaledSurrogate) else 2
+
+
+def take_rows(
+    estimator: BaseEstimator,
+    model: Predicts,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    groups: ArrayLike | None,
+    *,
+    learns: bool,
+) -> tuple[Rows, Groups, int]:
+    """The user's rows, checked; those of weight zero are left out, as if they had not been given.
+
+    Args:
+        estimator: Whose columns these are; they are remembered in it.
+        model: The model that will take them.
+        X: Inputs, n rows.
+        y: Responses, shape (n,).
+        sample_weight: Weights, shape (n,), or None.
+        groups: Labels, shape (n,), or None.
+        learns: Whether the model is going to be fitted to some of the rows.
+
+    Returns:
+        The rows, the groups, and the number of distinct rows.
+    """
+    X = _as_rows(X)
+    try:
+        if learns and isinstance(model, ScaledSurrogate):
+            matrix, y = check_fit_data(estimator, X, y, learn_categories(X, model.categorical))
+            require_variation(y, len(y))
+            n_distinct = len(Dataset.merged(matrix, y))
+        else:
+            X, y = _check_response(estimator, X, y)
+            n_distinct = len(y)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    except GenBayesError:
+        raise
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
+    known = Groups.learn(groups, len(y))
+    rows = Rows(X, y, weight, known.encode(groups, len(y)), np.arange(len(y)))
+    if weight is not None and (weight == 0).any():
+        rows = rows.take(np.flatnonzero(weight > 0))
+    return rows, known, n_distinct
+
+
+def check_new(estimator: BaseEstimator, X: ArrayLike) -> ArrayLike:
+    """New inputs, with the names and the number of columns of `fit`; what they hold is for the model to check."""
+    X = _as_rows(X)
+    try:
+        if np.ndim(X) == 1:
+            return X  # the model says it best
+        checked: ArrayLike = validate_data(estimator, X, reset=False, skip_check_array=True)
+        return checked
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
+
+
+def _as_rows(X: ArrayLike) -> ArrayLike:
+    """A table from which rows can be taken."""
+    if issparse(X):
+        raise InvalidInput(f"X must be dense, got the sparse {type(X).__name__}; pass X.toarray()")
+    if not hasattr(X, "shape") and not isinstance(X, (list, tuple)):
+        return np.asarray(X)
+    return as_table(X)
+
+
+def _check_response(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, FloatArray]:
+    """Inputs as they are, and responses as numbers (n,); columns are remembered."""
+    X, y = validate_data(estimator, X, y, skip_check_array=True)
+    column = column_or_1d(y, warn=True)
+    response: FloatArray = check_array(
+        column, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2, input_name="y"
+    )
+    check_consistent_length(X, response)
+    bad = ~np.isfinite(response)
+    if bad.any():
+        what = "NaN" if np.isnan(response).any() else "infinity"
+        raise InvalidInput(f"Input y contains {what}. It is in {describe_rows(bad)}; drop or repair them.")
+    return X, response
 
 
 @dataclass(frozen=True)
 class Groups:
-    """The groups seen in `fit`, in the order of their codes; none if all rows are calibrated together.
+    """Groups of rows that are calibrated apart, so that coverage holds within each (Mondrian: Vovk et al. 2005).
+
+    They are kept in the order of their codes; none if all rows are calibrated together.
 
     Attributes:
         labels: Distinct names of the groups.
@@ -50,7 +173,7 @@ class Groups:
     labels: tuple[Label, ...] = ()
 
     @classmethod
-    def learn(cls, groups: Any, n: int) -> Groups:
+    def learn(cls, groups: ArrayLike | None, n: int) -> Groups:
         """The groups of n rows; None for no groups.
 
         Example:
@@ -64,7 +187,7 @@ class Groups:
     def __len__(self) -> int:
         return max(len(self.labels), 1)
 
-    def encode(self, groups: Any, n: int) -> IntArray:
+    def encode(self, groups: ArrayLike | None, n: int) -> IntArray:
         """Number of the group of each of n rows, shape (n,); zeros if there are no groups.
 
         Example:
@@ -105,7 +228,7 @@ class Groups:
         return ", ".join(repr(label) for label in self.labels[:SHOWN_LABELS]) + more
 
 
-def _as_labels(groups: Any, n: int) -> list[Label]:
+def _as_labels(groups: ArrayLike, n: int) -> list[Label]:
     """One label per row as plain text or numbers."""
     raw = np.asarray(groups, dtype=object)
     if raw.shape != (n,):
@@ -116,116 +239,6 @@ def _as_labels(groups: Any, n: int) -> list[Label]:
         first = labels[int(np.flatnonzero(bad)[0])]
         raise InvalidInput(f"groups must be text or numbers, got {first!r} in {describe_rows(bad)}; name them")
     return labels
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of a table, as a model takes them.
-
-    Attributes:
-        X: Inputs as the user passed them, n rows of anything.
-        y: Responses, shape (n,).
-        weight: Positive weights, shape (n,), or None.
-        codes: Number of each row's group, shape (n,).
-        number: Number of each row in the user's table, shape (n,).
-    """
-
-    X: Any
-    y: FloatArray
-    weight: FloatArray | None
-    codes: IntArray
-    number: IntArray
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def take(self, rows: IntArray) -> Rows:
-        """Some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        X = self.X[rows] if isinstance(self.X, np.ndarray) else _safe_indexing(self.X, rows)
-        return Rows(X, self.y[rows], weight, self.codes[rows], self.number[rows])
-
-
-def fewest_rows(model: Any) -> int:
-    """Rows that a model needs to learn from: known for those of this library, at least two for any other."""
-    return MIN_ROWS if isinstance(model, ScaledSurrogate) else 2
-
-
-def take_rows(
-    estimator: Any, model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, learns: bool
-) -> tuple[Rows, Groups, int]:
-    """The user's rows, checked; those of weight zero are left out, as if they had not been given.
-
-    Args:
-        estimator: Whose columns these are; they are remembered in it.
-        model: The model that will take them.
-        X: Inputs, n rows.
-        y: Responses, shape (n,).
-        sample_weight: Weights, shape (n,), or None.
-        groups: Labels, shape (n,), or None.
-        learns: Whether the model is going to be fitted to some of the rows.
-
-    Returns:
-        The rows, the groups, and the number of distinct rows.
-    """
-    X = _as_rows(X)
-    try:
-        if learns and isinstance(model, ScaledSurrogate):
-            matrix, y = check_fit_data(estimator, X, y, learn_categories(X, model.categorical))
-            require_variation(y, len(y))
-            n_distinct = len(Dataset.merged(matrix, y))
-        else:
-            X, y = _check_response(estimator, X, y)
-            n_distinct = len(y)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    except GenBayesError:
-        raise
-    except ValueError as error:
-        raise InvalidInput(str(error)) from error
-    known = Groups.learn(groups, len(y))
-    rows = Rows(X, y, weight, known.encode(groups, len(y)), np.arange(len(y)))
-    if weight is not None and (weight == 0).any():
-        rows = rows.take(np.flatnonzero(weight > 0))
-    return rows, known, n_distinct
-
-
-def check_new(estimator: Any, X: Any) -> Any:
-    """New inputs, with the names and the number of columns of `fit`; what they hold is for the model to check."""
-    X = _as_rows(X)
-    try:
-        if np.ndim(X) == 1:
-            return X  # the model says it best
-        return validate_data(estimator, X, reset=False, skip_check_array=True)
-    except ValueError as error:
-        raise InvalidInput(str(error)) from error
-
-
-def _as_rows(X: Any) -> Any:
-    """A table from which rows can be taken."""
-    if issparse(X):
-        raise InvalidInput(f"X must be dense, got the sparse {type(X).__name__}; pass X.toarray()")
-    if not hasattr(X, "shape") and not isinstance(X, (list, tuple)):
-        return np.asarray(X)
-    return as_table(X)
-
-
-def _check_response(estimator: Any, X: Any, y: Any) -> tuple[Any, FloatArray]:
-    """Inputs as they are, and responses as numbers (n,); columns are remembered."""
-    X, y = validate_data(estimator, X, y, skip_check_array=True)
-    y = column_or_1d(y, warn=True)
-    y = check_array(y, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2, input_name="y")
-    check_consistent_length(X, y)
-    bad = ~np.isfinite(y)
-    if bad.any():
-        what = "NaN" if np.isnan(y).any() else "infinity"
-        raise InvalidInput(f"Input y contains {what}. It is in {describe_rows(bad)}; drop or repair them.")
-    return X, y
-
-
-SHARE = 0.25  # of the rows that calibrate if the user does not say
-ENOUGH = 1_000  # calibration rows of a group: its coverage then varies by 1% (sd), and the model gains more by others
 
 
 def draw_split(
@@ -313,7 +326,7 @@ def _require_rows(codes: IntArray, groups: Groups, level: float, fewest: int) ->
         )
 
 
-def check_model(model: Any, *, learns: bool, weighted: bool) -> None:
+def check_model(model: Predicts, *, learns: bool, weighted: bool) -> None:
     """Refuse what cannot be wrapped.
 
     Args:
@@ -330,51 +343,52 @@ def check_model(model: Any, *, learns: bool, weighted: bool) -> None:
         raise InvalidInput(f"sample_weight must be left out, since {type(model).__name__}.fit takes none")
 
 
-def default_model() -> Any:
+def default_model() -> Fits:
     """What is calibrated if the user names no model."""
     from genbayes.models.network import QuantileSurrogate  # torch loads only with the model that needs it
 
     return QuantileSurrogate()
 
 
-def fit_copy(model: Any, rows: Rows, rng: np.random.Generator) -> Any:
+def fit_copy(model: Predicts, rows: Rows, rng: np.random.Generator) -> Predicts:
     """A copy of the model fitted to rows; where it has no seed of its own it is given one."""
     copy = clone(model, safe=False)
     if seeds := unset_seeds(copy):
         copy.set_params(**{name: int(rng.integers(2**31)) for name in seeds})
     weight = {} if rows.weight is None else {"sample_weight": rows.weight}
-    return copy.fit(rows.X, rows.y, **weight)
+    fitted: Predicts = copy.fit(rows.X, rows.y, **weight)
+    return fitted
 
 
-def unset_seeds(model: Any) -> list[str]:
+def unset_seeds(model: Predicts | None) -> list[str]:
     """Names of the parameters `random_state`, also of objects inside the model, that are None."""
-    parameters = model.get_params() if hasattr(model, "get_params") else {}
+    parameters = {} if model is None or not hasattr(model, "get_params") else model.get_params()
     return sorted(
         name for name, value in parameters.items() if name.split("__")[-1] == "random_state" and value is None
     )
 
 
-def require_unseen(model: Any, rows: Rows) -> None:
+def require_unseen(model: Predicts | None, rows: Rows) -> None:
     """Refuse to calibrate a fitted model of this library on the very rows it was fitted to."""
     if isinstance(model, ScaledSurrogate) and hasattr(model, "fingerprint_"):
         X = check_predict_data(model, rows.X, model.coders_)
         if Dataset.merged(X, rows.y).fingerprint() == model.fingerprint_:
             raise InvalidInput(
                 "X must hold rows that the model has not learnt from, got the very rows of its fit; "
-                "keep some aside, or use method='split'"
+                "hold some out, or use method='split'"
             )
 
 
-def score_rows(model: Any, least: float, rows: Rows) -> FloatArray:
+def score_rows(model: Predicts, least: float, rows: Rows) -> FloatArray:
     """Conformity scores of rows that the model has not seen, shape (n,)."""
     try:
-        law = law_of(model, rows.X)
+        predicted = predict_rows(model, rows.X)
     except NotFittedError as error:
         raise InvalidInput(
             f"model must be fitted for method='prefit', got an unfitted {type(model).__name__}; "
             "fit it to other rows first, or use method='split'"
         ) from error
-    lower, upper = support_of([law])
+    lower, upper = support_of([predicted])
     outside = (rows.y < lower) | (rows.y > upper)
     if outside.any():
         i = int(np.flatnonzero(outside)[0])
@@ -382,20 +396,22 @@ def score_rows(model: Any, least: float, rows: Rows) -> FloatArray:
             f"y must lie within the bounds of the model, got {float(rows.y[i])!r} in row {rows.number[i]} "
             f"({describe_rows(outside)} that calibrate); widen y_bounds"
         )
-    return ScoreMap.of(law, least).score(rows.y)
+    return ScoreMap.of(predicted, least).score(rows.y)
 
 
-def law_of(model: Any, X: Any) -> PredictiveDistribution:
-    """The model's law at each row of X."""
-    law = model.predict_distribution(X)
-    if not isinstance(law, PredictiveDistribution):
+def predict_rows(model: Predicts, X: ArrayLike) -> PredictiveDistribution:
+    """The model's distribution at each row of X."""
+    predicted = model.predict_distribution(X)
+    if not isinstance(predicted, PredictiveDistribution):
         raise InvalidInput(
-            f"model must return a PredictiveDistribution from predict_distribution, got {type(law).__name__}"
+            f"model must return a PredictiveDistribution from predict_distribution, got {type(predicted).__name__}"
         )
-    return law
+    return predicted
 
 
-def support_of(laws: list[PredictiveDistribution]) -> tuple[float, float]:
-    """Bounds that hold every law, infinite where there are none; only tables of quantiles know bounds."""
-    bounds = [law.support if isinstance(law, QuantileFunction) else (-np.inf, np.inf) for law in laws]
+def support_of(parts: Sequence[PredictiveDistribution]) -> tuple[float, float]:
+    """Bounds that hold every distribution, infinite where there are none; only tables of quantiles know bounds."""
+    bounds = [
+        predicted.support if isinstance(predicted, QuantileFunction) else (-np.inf, np.inf) for predicted in parts
+    ]
     return min(lower for lower, _ in bounds), max(upper for _, upper in bounds)

@@ -1,8 +1,8 @@
 """ConformalSurrogate: wraps any model and returns distributions whose intervals cover as often as they say.
 
-Conformalised quantile regression (Romano, Patterson and Candes 2019) for the whole law at once, the guarantee that
-section 7 of the paper points to. `scores` says how far out a response lies, `ranks` which scores bound an interval,
-`recalibration` makes the law; here rows are shared out, models fitted, and the pieces kept.
+Conformalised quantile regression (Romano, Patterson and Candes 2019) for the whole distribution at once, the guarantee
+that section 7 of the paper points to. `recalibration` scores responses and makes the distribution, `rows` takes the
+user's rows, models and groups; here rows are shared out, models fitted, and the pieces kept.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from genbayes.conformal.rows import (
     draw_split,
     fewest_rows,
     fit_copy,
-    law_of,
+    predict_rows,
     require_unseen,
     score_rows,
     support_of,
@@ -44,6 +44,7 @@ from genbayes.conformal.rows import (
 from genbayes.distribution import QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import Surrogate, known_parameters, plain_parameters
+from genbayes.models.protocols import KnowsTrainingInputs, Of, Predicts
 from genbayes.models.registry import restore_model, state_of
 from genbayes.persistence import State
 from genbayes.seeding import RandomState, as_generator
@@ -60,12 +61,12 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
 
         P(y in interval(level)) = ceil((n + 1) level) / (n + 1), within [level, level + 1 / (n + 1)),
 
-    whatever the model and the law of the runs, as long as scores do not tie (ties only add coverage). The probability
-    is over calibration rows and new run together. Every other quantile is recalibrated too: the share below Q(tau)
-    is tau up to 1 / (n + 1), at some seventy levels that are joined by lines. Beyond level 1 / (n + 1) from either
-    end no row has been seen; the tails there are the model's own, stretched as the calibration rows stretched its
-    body, and promise nothing. "cross" calibrates on every row by K models that have not seen it; its proven coverage
-    is smaller (`calibration.ranks.cross_bound`), its usual one close to the level.
+    whatever the model and the distribution of the runs, as long as scores do not tie (ties only add coverage). The
+    probability is over calibration rows and new run together. Every other quantile is recalibrated too: the share below
+    Q(tau) is tau up to 1 / (n + 1), at some seventy levels that are joined by lines. Beyond level 1 / (n + 1) from
+    either end no row has been seen; the tails there are the model's own, stretched as the calibration rows stretched
+    its body, and promise nothing. "cross" calibrates on every row by K models that have not seen it; its proven
+    coverage is smaller (`cross_bound` in `recalibration`), its usual one close to the level.
 
     Args:
         model: Any model with `fit` and `predict_distribution`; None for `QuantileSurrogate()`.
@@ -88,7 +89,7 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         n_features_in_, feature_names_in_: Columns seen in `fit`.
 
     Example:
-        >>> from genbayes.baselines import StationaryGP
+        >>> from genbayes.models import StationaryGP
         >>> rng = np.random.default_rng(0)
         >>> X = rng.uniform(size=(120, 1))
         >>> y = np.sin(6 * X[:, 0]) + 0.3 * rng.exponential(size=120)
@@ -100,7 +101,7 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
 
     knows_mean = False  # calibration says nothing about E[y | x]
     level_: float
-    models_: list[Any]
+    models_: list[Predicts]
     least_slopes_: list[float]
     scores_: FloatArray
     folds_: IntArray
@@ -111,7 +112,7 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
 
     def __init__(
         self,
-        model: Any = None,
+        model: Predicts | None = None,
         level: float = 0.9,
         method: str = "split",
         *,
@@ -126,7 +127,13 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the model (unless it is fitted) and calibrate it.
 
         Args:
@@ -159,8 +166,8 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         self.scores_, self.folds_, self.codes_, self.n_rows_ = scores[used], folds[used], rows.codes[used], n_distinct
         return self
 
-    def predict_distribution(self, X: Any, of: Literal["run", "mean"] = "run", groups: Any = None) -> QuantileFunction:
-        """The recalibrated law of a new run.
+    def predict_distribution(self, X: ArrayLike, of: Of = "run", groups: ArrayLike | None = None) -> QuantileFunction:
+        """The recalibrated distribution of a new run.
 
         Args:
             X: Inputs, shape (n, d), with the columns of `fit`.
@@ -168,53 +175,63 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
             groups: The group of each row, shape (n,), if and only if `fit` was given groups.
 
         Returns:
-            One law per row, whose `interval(level)` at the level of the constructor carries the guarantee.
+            One distribution a row, whose `interval(level)` at the level of the constructor carries the guarantee.
         """
         check_is_fitted(self, "scores_")
         if check_choice(of, "of", ["run", "mean"]) == "mean":
             raise InvalidInput(f"of must be 'run' for {type(self).__name__}, got 'mean'; calibration is about runs")
         X = check_new(self, X)
-        laws = [law_of(model, X) for model in self.models_]
-        maps = [ScoreMap.of(law, least) for law, least in zip(laws, self.least_slopes_, strict=True)]
-        codes = self.groups_.encode(groups, len(laws[0]))
+        parts = [predict_rows(model, X) for model in self.models_]
+        maps = [ScoreMap.of(predicted, least) for predicted, least in zip(parts, self.least_slopes_, strict=True)]
+        codes = self.groups_.encode(groups, len(parts[0]))
         levels = table_levels(self.level_)
         q = np.empty((len(codes), len(levels)))
         for code in np.unique(codes):
             rows = np.flatnonzero(codes == code)
             q[rows] = self._recalibration(int(code)).quantiles([each.at(rows) for each in maps])
-        return QuantileFunction(levels, q, support_of(laws))
+        return QuantileFunction(levels, q, support_of(parts))
 
     @overload
-    def predict(self, X: Any, return_std: Literal[False] = False, groups: Any = None) -> FloatArray: ...
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, groups: ArrayLike | None = None
+    ) -> FloatArray: ...
 
     @overload
-    def predict(self, X: Any, return_std: Literal[True], groups: Any = None) -> tuple[FloatArray, FloatArray]: ...
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], groups: ArrayLike | None = None
+    ) -> tuple[FloatArray, FloatArray]: ...
 
     def predict(
-        self, X: Any, return_std: bool = False, groups: Any = None
+        self, X: ArrayLike, return_std: bool = False, groups: ArrayLike | None = None
     ) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Predictive mean, shape (n,); with `return_std` also the standard deviation."""
-        law = self.predict_distribution(X, groups=groups)
-        return (law.mean(), law.std()) if return_std else law.mean()
+        predicted = self.predict_distribution(X, groups=groups)
+        return (predicted.mean(), predicted.std()) if return_std else predicted.mean()
 
-    def predict_quantiles(self, X: Any, tau: ArrayLike, groups: Any = None) -> FloatArray:
+    def predict_quantiles(self, X: ArrayLike, tau: ArrayLike, groups: ArrayLike | None = None) -> FloatArray:
         """Quantiles at levels tau: a scalar gives (n,), m levels give (n, m)."""
         return self.predict_distribution(X, groups=groups).ppf(tau)
 
-    def predict_interval(self, X: Any, level: float | None = None, groups: Any = None) -> tuple[FloatArray, FloatArray]:
+    def predict_interval(
+        self, X: ArrayLike, level: float | None = None, groups: ArrayLike | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Lower and upper end of the central interval, each (n,); by default at the level of the constructor."""
         return self.predict_distribution(X, groups=groups).interval(self.level_ if level is None else level)
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: RandomState = None, groups: Any = None) -> FloatArray:
+    def sample_y(
+        self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None, groups: ArrayLike | None = None
+    ) -> FloatArray:
         """Draws of a new run at each row, shape (n, n_samples)."""
         return self.predict_distribution(X, groups=groups).sample(n_samples, random_state=random_state)
 
-    def extrapolates(self, X: Any) -> BoolArray:
+    def extrapolates(self, X: ArrayLike) -> BoolArray:
         """Whether each row of X lies far from every input that a model learnt from, (n, d) -> (n,)."""
         check_is_fitted(self, "scores_")
         X = check_new(self, X)
-        far: BoolArray = np.all([model.extrapolates(X) for model in self.models_], axis=0)
-        return far
+        known = [model for model in self.models_ if isinstance(model, KnowsTrainingInputs)]
+        if not known:
+            raise InvalidInput(f"model must have extrapolates, got {type(self.models_[0]).__name__} without")
+        return np.asarray(np.all([model.extrapolates(X) for model in known], axis=0))
 
     def summary(self) -> dict[str, str]:
         """What was calibrated and what is promised, in words, for reports."""
@@ -283,7 +300,7 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
                 calibrated.model = clone(calibrated.model).set_params(**dict.fromkeys(state.value("unseeded")))
         return calibrated
 
-    def _check_settings(self, model: Any, sample_weight: Any) -> None:
+    def _check_settings(self, model: Predicts, sample_weight: ArrayLike | None) -> None:
         check_choice(self.method, "method", METHODS)
         check_count(self.n_folds, "n_folds", at_least=2)
         share = self.calibration_share

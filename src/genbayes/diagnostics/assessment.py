@@ -1,4 +1,4 @@
-"""Assessment: how good a model's predictive laws are on rows with known responses, as numbers.
+"""Assessment: how good a model's predictive distributions are on rows with known responses, as numbers.
 
 The scores of the paper's section 5.1 with their sampling error, the diagnostics of `calibration`, and what a page or
 a terminal needs to show them. Drawing is left to `reports`.
@@ -17,6 +17,7 @@ from genbayes.arrays import FloatArray
 from genbayes.diagnostics.diagnosis import Diagnostics, diagnose
 from genbayes.errors import InvalidInput
 from genbayes.metrics import coverage, interval_width, rmse
+from genbayes.models.protocols import Predicts
 from genbayes.validation import check_targets
 
 NOMINAL = np.arange(1, 20) / 20  # levels of the calibration curve: 5%, 10%, ..., 95%
@@ -25,7 +26,7 @@ CONSISTENT = 0.95  # chance that a calibrated model is called consistent
 
 @dataclass(frozen=True)
 class Assessment:
-    """Scores of n predictive laws against n observations; all in the unit of y unless they are shares.
+    """Scores of n predictive distributions against n observations; all in the unit of y unless they are shares.
 
     Attributes:
         n: Number of rows.
@@ -91,8 +92,8 @@ class Assessment:
         }
 
 
-def assess(model: Any, X: Any, y: ArrayLike) -> Assessment:
-    """Score a model's predictive laws on rows with known responses.
+def assess(model: Predicts, X: ArrayLike, y: ArrayLike) -> Assessment:
+    """Score a model's predictive distributions on rows with known responses.
 
     Args:
         model: Any fitted model with `predict_distribution`.
@@ -110,14 +111,14 @@ def assess(model: Any, X: Any, y: ArrayLike) -> Assessment:
         >>> assess(SimpleNamespace(predict_distribution=bell), X, [0.5, 1.0, 2.0, 5.0]).coverage_90
         0.75
     """
-    law = model.predict_distribution(X)
-    y = check_targets(y, len(law))
+    predicted = model.predict_distribution(X)
+    y = check_targets(y, len(predicted))
     n = len(y)
     if n < 2:
         raise InvalidInput(f"y must hold at least 2 rows to give a standard error, got {n}")
-    score = law.crps(y)
+    score = predicted.crps(y)
     tail = (1 - NOMINAL) / 2
-    ends = law.ppf(np.r_[tail, 1 - tail])
+    ends = predicted.ppf(np.r_[tail, 1 - tail])
     lower, upper = ends[:, : len(NOMINAL)], ends[:, len(NOMINAL) :]
     held = (lower <= y[:, None]) & (y[:, None] <= upper)
     half, most = np.searchsorted(NOMINAL, [0.5, 0.9])  # NOMINAL holds both
@@ -126,26 +127,26 @@ def assess(model: Any, X: Any, y: ArrayLike) -> Assessment:
         crps=float(score.mean()),
         crps_se=float(score.std(ddof=1) / math.sqrt(n)),
         crps_reference=_crps_without_inputs(y),
-        rmse=rmse(law.mean(), y),
+        rmse=rmse(predicted.mean(), y),
         coverage_50=coverage(lower[:, half], upper[:, half], y),
         coverage_90=coverage(lower[:, most], upper[:, most], y),
         width_50=interval_width(lower[:, half], upper[:, half]),
         width_90=interval_width(lower[:, most], upper[:, most]),
         nominal=NOMINAL.copy(),
         observed=held.mean(axis=0),
-        pit=np.asarray(law.pit(y)),
+        pit=np.asarray(predicted.pit(y)),
         y=y,
-        median=np.asarray(law.median()),
+        median=np.asarray(predicted.median()),
         lower=lower[:, most].copy(),
         upper=upper[:, most].copy(),
-        diagnostics=diagnose(law, y),
+        diagnostics=diagnose(predicted, y),
     )
 
 
 def expected_coverage(n: int, level: float) -> tuple[float, float]:
     """Central 95% range of the coverage of n independent intervals that truly hold with chance `level`.
 
-    Quantiles of Binomial(n, level) / n; what lies outside is not explained by luck.
+    Quantiles of Binomial(n, level) / n; what lies outside is not explained by chance.
 
     Args:
         n: Number of intervals.
@@ -166,7 +167,7 @@ def expected_coverage(n: int, level: float) -> tuple[float, float]:
 
 
 def _crps_without_inputs(y: FloatArray) -> float:
-    """Half the mean |y_i - y_j| over pairs i != j, by ranks: what each y scores under the law of the others."""
+    """Half the mean |y_i - y_j| over pairs i != j, by ranks: what each y scores under all others."""
     n = len(y)
     rank_weight = 2 * np.arange(1, n + 1) - n - 1
     return float((np.sort(y - y.mean()) * rank_weight).sum() / (n * (n - 1)))

@@ -3,7 +3,7 @@
 The CRPS is an integral of Brier scores over thresholds z. At each threshold the forecast probabilities F_i(z) are
 recalibrated by the best non-decreasing function of themselves, the CORP approach of Dimitriadis, Gneiting and Jordan
 (2021); integrated over z this is the Brier-score based decomposition of Arnold, Walz, Ziegel and Gneiting (2024).
-It is chosen for its price, one sort per threshold for any law: their own one orders whole laws partially, the
+It is chosen for its price, one sort per threshold: their own one orders whole distributions partially, the
 quantile-based one needs an isotonic quantile regression per level.
 """
 
@@ -31,18 +31,18 @@ class CrpsDecomposition:
         miscalibration: What recalibrating the probabilities would save at most, MCB; smaller is better.
         discrimination: What recalibrated forecasts gain over one forecast for all rows, DSC; larger is better.
         uncertainty: Mean CRPS of the empirical distribution of y, UNC; no merit of the forecast.
-        by_luck: The miscalibration that these laws would show on average, over as many rows, if they were true.
+        by_chance: The miscalibration that calibrated distributions like these would show on average over as many rows.
     """
 
     crps: float
     miscalibration: float
     discrimination: float
     uncertainty: float
-    by_luck: float
+    by_chance: float
 
     @property
     def recalibrated(self) -> float:
-        """Mean CRPS after recalibration, uncertainty - discrimination: how sharp the laws could honestly be."""
+        """Mean CRPS after recalibration, uncertainty - discrimination: what the forecasts could reach."""
         return self.crps - self.miscalibration
 
     def to_dict(self) -> dict[str, float]:
@@ -51,9 +51,9 @@ class CrpsDecomposition:
 
 
 def decompose_crps(
-    law: PredictiveDistribution, y: ArrayLike, weight: ArrayLike | None = None, random_state: RandomState = 0
+    predicted: PredictiveDistribution, y: ArrayLike, weight: ArrayLike | None = None, random_state: RandomState = 0
 ) -> CrpsDecomposition:
-    """Split the mean CRPS of predictive laws into miscalibration, discrimination and uncertainty.
+    """Split the mean CRPS of predictive distributions into miscalibration, discrimination and uncertainty.
 
     With o_i = 1{y_i <= z}, g_z the isotonic regression of o on F(z), and p the share of o_i = 1,
 
@@ -64,13 +64,13 @@ def decompose_crps(
 
     The first and the third integral are exact. The second is UNC times the mean of its integrand over p (1 - p), at
     100 thresholds between which p (1 - p) integrates to the same amount. As g_z is fitted to the rows it is judged
-    on, a true law shows some miscalibration too; `by_luck` says how much, from outcomes drawn from the laws.
+    on, a calibrated forecast shows some miscalibration too; `by_chance` says how much, from outcomes drawn from it.
 
     Args:
-        law: One law per row, n rows.
+        predicted: One distribution a row, n rows.
         y: Observations, at least two, shape (n,).
         weight: How much each row counts, shape (n,); None for all the same.
-        random_state: Seed of the draws behind `by_luck`; nothing else is random.
+        random_state: Seed of the draws behind `by_chance`; nothing else is random.
 
     Returns:
         The parts.
@@ -79,23 +79,23 @@ def decompose_crps(
         >>> from genbayes.distribution import Normal
         >>> x = np.linspace(-2, 2, 400)
         >>> y = x + np.random.default_rng(0).normal(size=400)
-        >>> honest = decompose_crps(Normal(x, np.ones(400)), y)
+        >>> right = decompose_crps(Normal(x, np.ones(400)), y)
         >>> shifted = decompose_crps(Normal(x + 1, np.ones(400)), y)
-        >>> round(shifted.miscalibration - honest.miscalibration, 2), shifted.discrimination == honest.discrimination
+        >>> round(shifted.miscalibration - right.miscalibration, 2), shifted.discrimination == right.discrimination
         (0.29, True)
     """
-    rows = Observations.of(law, y, weight).sorted()
-    crps = float(rows.share @ rows.law.crps(rows.y))
+    rows = Observations.of(predicted, y, weight).sorted()
+    crps = float(rows.share @ rows.predicted.crps(rows.y))
     z, piece = _thresholds(rows.y, rows.share)
     uncertainty = float(piece.sum())
     if uncertainty == 0:  # constant y: a step at y is the perfect recalibration
         return CrpsDecomposition(crps, crps, 0.0, 0.0, 0.0)
-    F = np.asarray(rows.law.cdf(z[None, :]))
+    F = np.asarray(rows.predicted.cdf(z[None, :]))
     p = np.array([rows.share @ (rows.y <= threshold) for threshold in z])
     left = np.array([_recalibrated(F[:, k], rows.y <= z[k], rows.share) for k in range(len(z))])
     recalibrated = min(float(piece @ (left / (p * (1 - p)))), crps, uncertainty)  # equal up to rounding at worst
-    by_luck = _expected_by_luck(F, rows.share, piece / (p * (1 - p)), as_generator(random_state))
-    return CrpsDecomposition(crps, crps - recalibrated, uncertainty - recalibrated, uncertainty, by_luck)
+    by_chance = _expected_by_chance(F, rows.share, piece / (p * (1 - p)), as_generator(random_state))
+    return CrpsDecomposition(crps, crps - recalibrated, uncertainty - recalibrated, uncertainty, by_chance)
 
 
 def _thresholds(y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -121,7 +121,7 @@ def _recalibrated(F: FloatArray, outcome: BoolArray, weight: FloatArray) -> floa
     return float(weight @ (fitted - target) ** 2)
 
 
-def _expected_by_luck(F: FloatArray, weight: FloatArray, width: FloatArray, rng: np.random.Generator) -> float:
+def _expected_by_chance(F: FloatArray, weight: FloatArray, width: FloatArray, rng: np.random.Generator) -> float:
     """Miscalibration, (Brier score - recalibrated one) dz, of outcomes drawn with the probabilities F (n, m)."""
     total = 0.0
     for k, dz in enumerate(width):

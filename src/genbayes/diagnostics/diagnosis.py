@@ -1,4 +1,4 @@
-"""Diagnostics: whether predictive laws keep their promises on given rows, and where the CRPS comes from.
+"""Diagnostics: whether predictive distributions keep their promises on given rows, and where the CRPS comes from.
 
 The PIT histogram and the reliability curves with simultaneous bands, a verdict in plain words, and the split of the
 CRPS into miscalibration, discrimination and uncertainty, which the paper leaves open (section 7).
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Calibration of n predictive laws on n observations, and the parts of their mean CRPS.
+    """Calibration of n predictive distributions on n observations, and the parts of their mean CRPS.
 
     Attributes:
         n: Number of rows of positive weight.
@@ -99,18 +99,18 @@ class Diagnostics:
 
 
 def diagnose(
-    law: PredictiveDistribution, y: ArrayLike, weight: ArrayLike | None = None, *, random_state: RandomState = 0
+    predicted: PredictiveDistribution, y: ArrayLike, weight: ArrayLike | None = None, *, random_state: RandomState = 0
 ) -> Diagnostics:
-    """Check predictive laws against observations they have not seen.
+    """Check predictive distributions against observations they have not seen.
 
     Everything follows from the probability integral transforms u = F(y), spread over the jump where y meets an atom
     (`metrics.pit_shares`), and from `decompose_crps`. Bands hold for independent rows.
 
     Args:
-        law: One law per row, n rows.
+        predicted: One distribution a row, n rows.
         y: Observations, at least two, shape (n,).
         weight: How much each row counts, shape (n,); bands are then approximate, for (sum w)^2 / sum w^2 rows.
-        random_state: Seed of the miscalibration to be expected by luck; nothing else is random.
+        random_state: Seed of the miscalibration to be expected by chance; nothing else is random.
 
     Returns:
         The diagnostics.
@@ -121,12 +121,12 @@ def diagnose(
         >>> diagnose(Normal(np.zeros(500), 1.0), y).findings
         ()
         >>> print(diagnose(Normal(np.zeros(500), 0.6), y).sentence)
-        The intervals are too narrow: intervals meant to hold 90% of the observations hold 65.6%. Luck alone does so
-        in fewer than 0.1% of cases.
+        The intervals are too narrow: intervals meant to hold 90% of the observations hold 65.6%. A calibrated model
+        would look this bad less than 0.1% of the time.
     """
-    rows = Observations.of(law, y, weight)
+    rows = Observations.of(predicted, y, weight)
     n = max(1, round(rows.n_effective))
-    lower, upper = _jump(rows.law, rows.y)
+    lower, upper = _jump(rows.predicted, rows.y)
     spread = (lower, upper, rows.share, n)
     quantiles, intervals = quantile_reliability(*spread, rows.slack), interval_reliability(*spread, rows.slack)
     n_bins = count_bins(n)
@@ -142,12 +142,12 @@ def diagnose(
         intervals=intervals,
         pit_counts=np.round(share * len(rows.y), 9),  # whole numbers where there are no atoms
         pit_band=(max(low - rows.slack, 0) * scale, (high + rows.slack) * scale),
-        decomposition=decompose_crps(rows.law, rows.y, rows.share, random_state),
+        decomposition=decompose_crps(rows.predicted, rows.y, rows.share, random_state),
     )
 
 
-def _jump(law: PredictiveDistribution, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """F(y-) and F(y), each (n,); equal but for rounding where the law has no atom at y."""
-    upper = law.cdf(y)
-    lower = 2 * law.pit(y) - upper  # pit is the middle of the jump
+def _jump(predicted: PredictiveDistribution, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """F(y-) and F(y), each (n,); equal but for rounding where the distribution has no atom at y."""
+    upper = predicted.cdf(y)
+    lower = 2 * predicted.pit(y) - upper  # pit is the middle of the jump
     return np.clip(lower, 0.0, upper), upper

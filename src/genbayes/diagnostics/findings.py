@@ -1,7 +1,7 @@
 """What is wrong with a forecast, if anything, as findings and in plain words.
 
 Whether something is wrong the reliability curves decide. What it is, normal scores tell: under a calibrated forecast
-w = Phi^-1(u) is standard normal; a biased one moves the mean of w, laws too narrow or too wide change its spread.
+w = Phi^-1(u) is standard normal; a biased one moves the mean of w, one too narrow or too wide changes its spread.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def describe(
     Example:
         >>> curve = Reliability(np.array([0.5]), np.array([0.5]), np.array([0.45]), np.array([0.55]), 1.0)
         >>> describe((), curve, curve, 500, 1.0)
-        'Nothing speaks against calibration: at every level, shares are within what luck allows with 500 rows.'
+        'No sign of miscalibration in 500 rows.'
     """
     if not findings:
         return _describe_nothing(quantiles, n_rows)
@@ -85,22 +85,28 @@ def describe(
         k = curve.worst(preferred)
         nominal, share = float(curve.nominal[k]), float(curve.share[k])
         slightly = "slightly " if abs(share - nominal) < SLIGHT else ""
-        what.append({"shape": f"the shape of the laws is {slightly}off"}.get(finding, f"{slightly}too {finding}"))
         why.append(_evidence(nominal, share, of_intervals=curve is intervals))
-    subject = {"narrow": "the intervals are ", "wide": "the intervals are ", "shape": ""}
-    parts = [subject.get(finding, "the predictions are ") + text for finding, text in zip(findings, what, strict=True)]
-    sentence = f"{' and '.join(parts)}: {', and '.join(why)}. {_luck(p_value)}"
+        if finding == "shape":
+            what.append(f"the predicted distributions have {'a slightly' if slightly else 'the'} wrong shape")
+        else:
+            subject = "the intervals are" if finding in ("narrow", "wide") else "the predictions are"
+            what.append(f"{subject} {slightly}too {finding}")
+    assert p_value <= 1 - BAND_LEVEL + SLIGHT
+    chance = "less than 0.1%" if p_value < 0.001 else f"about {100 * p_value:.2g}%"
+    sentence = (
+        f"{' and '.join(what)}: {', and '.join(why)}. A calibrated model would look this bad {chance} of the time."
+    )
     return sentence[0].upper() + sentence[1:]
 
 
 def _describe_nothing(quantiles: Reliability, n_rows: int) -> str:
-    sentence = "Nothing speaks against calibration: at every level, shares are within what luck allows with"
+    sentence = f"No sign of miscalibration in {n_rows:,} rows."
     middle = int(np.argmin(np.abs(quantiles.nominal - 0.5)))
     low, high = quantiles.lower[middle], quantiles.upper[middle]
     if high - low <= 2 * WIDE_BAND:
-        return f"{sentence} {n_rows:,} rows."
+        return sentence
     return (
-        f"{sentence} {n_rows:,} rows. So few rows would hide much, though: anything from {_percent(low)} to "
+        f"{sentence} With so few rows, large errors could go unnoticed: anything from {_percent(low)} to "
         f"{_percent(high)} of the observations below the predicted median would pass."
     )
 
@@ -112,12 +118,6 @@ def _evidence(nominal: float, share: float, of_intervals: bool) -> str:
         side, share = ("below", share) if share > 0.5 else ("above", 1 - share)
         return f"{_percent(share)} of the observations lie {side} the predicted median"
     return f"{_percent(share)} of the observations lie below the predicted {_percent(nominal)} quantile"
-
-
-def _luck(p_value: float) -> str:
-    shown = "fewer than 0.1%" if p_value < 0.001 else f"about {100 * p_value:.2g}%"
-    assert p_value <= 1 - BAND_LEVEL + SLIGHT
-    return f"Luck alone does so in {shown} of cases."
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""What a forecast is judged on: one law and one observation per row, and how much each row counts."""
+"""What a forecast is judged on: one distribution and one observation a row, and how much each row counts."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Observations:
     """Rows of positive weight, checked.
 
     Attributes:
-        law: One law per row, n rows.
+        predicted: One distribution a row, n rows.
         y: Observations, shape (n,).
         share: Weights that sum to 1, shape (n,).
     """
 
-    law: PredictiveDistribution
+    predicted: PredictiveDistribution
     y: FloatArray
     share: FloatArray
 
     @classmethod
-    def of(cls, law: PredictiveDistribution, y: ArrayLike, weight: ArrayLike | None = None) -> Observations:
+    def of(cls, predicted: PredictiveDistribution, y: ArrayLike, weight: ArrayLike | None = None) -> Observations:
         """Check what a user passes; rows of weight zero are left out.
 
         Example:
@@ -36,7 +36,7 @@ class Observations:
             >>> Observations.of(Normal(np.zeros(3), 1.0), [0.5, 1.0, 2.0], weight=[1, 0, 3]).share
             array([0.25, 0.75])
         """
-        value = check_targets(y, len(law))
+        value = check_targets(y, len(predicted))
         share = check_column(1.0 if weight is None else weight, "weight", len(value))
         if (share < 0).any():
             raise InvalidInput(f"weight must be zero or positive, got {describe_rows(share < 0)} below zero")
@@ -45,8 +45,8 @@ class Observations:
             raise InvalidInput(f"y must hold at least 2 rows of positive weight, got {int(kept.sum())}")
         share = share / share.max()  # their sum could overflow
         if not kept.all():
-            law, value, share = law[kept], value[kept], share[kept]
-        return cls(law, value, share / share.sum())
+            predicted, value, share = predicted[kept], value[kept], share[kept]
+        return cls(predicted, value, share / share.sum())
 
     @property
     def n_effective(self) -> float:
@@ -61,4 +61,4 @@ class Observations:
     def sorted(self) -> Observations:
         """The same rows by increasing y; the order of equal ones is kept."""
         order = np.argsort(self.y, kind="stable")
-        return Observations(self.law[order], self.y[order], self.share[order])
+        return Observations(self.predicted[order], self.y[order], self.share[order])

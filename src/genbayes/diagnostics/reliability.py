@@ -1,7 +1,7 @@
-"""Reliability curves: how often predicted quantiles and intervals keep their promise, with the band of luck.
+"""Reliability curves: how often predicted quantiles and intervals keep their promise, with the band of chance.
 
 Two curves look at the same probability integral transforms u: the share of u below tau shows bias, the share of
-|2u - 1| below a level, the coverage of central intervals, shows laws too narrow or too wide. Each gets half of the
+|2u - 1| below a level, the coverage of central intervals, shows intervals too narrow or too wide. Each gets half of the
 allowed 5%, so that a calibrated forecast stays inside both bands with at least 95% chance.
 """
 
@@ -27,8 +27,8 @@ class Reliability:
     Attributes:
         nominal: Levels, shape (m,).
         share: Share of observations at each level, shape (m,).
-        lower: Lowest share that luck allows, shape (m,).
-        upper: Highest share that luck allows, shape (m,).
+        lower: Lowest share that chance allows, shape (m,).
+        upper: Highest share that chance allows, shape (m,).
         p_value: Chance that a calibrated forecast strays as far somewhere.
     """
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import BoolArray, FloatArray
 from genbayes.distribution import PredictiveDistribution
 
 Of = Literal["run", "mean"]  # the distribution of a new run, or of what is known of E[y | x]
@@ -102,6 +102,14 @@ class PredictsFailure(Protocol):
 
     def predict_failure_probability(self, X: ArrayLike, /) -> FloatArray:
         """Probability that a run at each row fails, shape (n,)."""
+
+
+@runtime_checkable
+class KnowsTrainingInputs(Protocol):
+    """Knows where it has learnt, and so where it guesses."""
+
+    def extrapolates(self, X: ArrayLike, /) -> BoolArray:
+        """Whether each row lies far from every training input, shape (n,)."""
 
 
 @runtime_checkable

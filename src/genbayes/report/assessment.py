@@ -277,14 +277,16 @@ def decomposition_figure(assessment: Assessment, target: str) -> Html:
     """Where the CRPS comes from."""
     d = assessment.diagnostics.decomposition
     ax = new_axes(SMALL)
-    plot_decomposition(d.miscalibration, d.discrimination, d.uncertainty, d.by_luck, ax=ax, xlabel=f"unit of {target}")
+    plot_decomposition(
+        d.miscalibration, d.discrimination, d.uncertainty, d.by_chance, ax=ax, xlabel=f"unit of {target}"
+    )
     return figure(
         "Where the CRPS comes from",
         [drawing(ax, "decomposition", "CRPS as uncertainty less discrimination plus miscalibration")],
         f"Uncertainty ({format_number(d.uncertainty, 3)}): the score of one forecast for all rows. Discrimination "
         f"({format_number(d.discrimination, 3)}): how much of it the inputs explain. Miscalibration "
         f"({format_number(d.miscalibration, 3)}): what recalibrating the probabilities would save on these rows; a "
-        f"calibrated model would show about {format_number(d.by_luck, 3)} of it by chance.",
+        f"calibrated model would show about {format_number(d.by_chance, 3)} of it by chance.",
     )
 
 

@@ -81,7 +81,9 @@ def _tiles(report: SelectionReport, target: str) -> list[Tile]:
             f"± {format_number(report.crps_se, 2)}; average distance to the outcome, in the unit of {target}",
         ),
         Tile("90% intervals", f"hold {held:.0%}", "of rows that no model had seen"),
-        Tile("Miscalibration", format_number(parts["miscalibration"], 2), f"{parts['by_luck']:.2g} expected by chance"),
+        Tile(
+            "Miscalibration", format_number(parts["miscalibration"], 2), f"{parts['by_chance']:.2g} expected by chance"
+        ),
     ]
 
 

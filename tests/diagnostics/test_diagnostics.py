@@ -81,14 +81,12 @@ def test_a_wrong_shape_is_found(without_decomposition: None) -> None:
 
 
 def test_nothing_is_said_against_calibration_without_reason() -> None:
-    assert check(1000).sentence == (
-        "Nothing speaks against calibration: at every level, shares are within what luck allows with 1,000 rows."
-    )
+    assert check(1000).sentence == ("No sign of miscalibration in 1,000 rows.")
 
 
 def test_few_rows_are_no_proof_and_the_sentence_says_so() -> None:
     found = check(25)
-    assert "So few rows would hide much, though: anything from" in found.sentence
+    assert "With so few rows, large errors could go unnoticed: anything from" in found.sentence
     assert found.calibrated
 
 
@@ -104,7 +102,7 @@ def test_few_rows_are_no_proof_and_the_sentence_says_so() -> None:
 def test_the_sentence_says_what_is_wrong_and_shows_it(options: dict[str, float], start: str) -> None:
     sentence = check(1000, **options).sentence
     assert sentence.startswith(start)
-    assert sentence.endswith("Luck alone does so in fewer than 0.1% of cases.")
+    assert sentence.endswith("A calibrated model would look this bad less than 0.1% of the time.")
 
 
 def test_a_small_but_certain_deviation_is_called_slight(without_decomposition: None) -> None:
@@ -114,7 +112,7 @@ def test_a_small_but_certain_deviation_is_called_slight(without_decomposition: N
 def test_a_doubtful_verdict_gives_its_chance(without_decomposition: None) -> None:
     doubtful = [found for found in (check(60, scale=0.8, seed=s) for s in range(60)) if 0.001 < found.p_value < 0.05]
     assert doubtful
-    assert all(" in about " in found.sentence for found in doubtful)
+    assert all(" bad about " in found.sentence for found in doubtful)
 
 
 # atoms, weights, form

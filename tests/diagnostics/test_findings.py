@@ -42,7 +42,7 @@ def test_laws_that_are_wrong_in_neither_mean_nor_spread_have_a_wrong_shape() -> 
     score = side * (1.0 + 0.1 * norm.ppf(np.abs(2 * EVEN - 1)).clip(-2, 2))
     findings, sentence = judge(norm.cdf(score / score.std()))
     assert findings == ("shape",)
-    assert sentence.startswith("The shape of the laws is off: ")
+    assert sentence.startswith("The predicted distributions have the wrong shape: ")
 
 
 def test_two_findings_make_one_sentence() -> None:

@@ -34,7 +34,7 @@ def test_the_parts_add_up_and_none_is_negative(n: int, seed: int, scale: float, 
     d = decompose_crps(law, y)
     assert d.miscalibration - d.discrimination + d.uncertainty == pytest.approx(d.crps, rel=1e-12, abs=1e-14)
     assert d.crps == pytest.approx(law.crps(y).mean())
-    assert min(d.miscalibration, d.discrimination, d.uncertainty, d.by_luck) >= 0
+    assert min(d.miscalibration, d.discrimination, d.uncertainty, d.by_chance) >= 0
     assert d.recalibrated <= min(d.crps, d.uncertainty) + 1e-12
 
 
@@ -69,9 +69,9 @@ def test_luck_explains_the_miscalibration_of_a_true_law(monkeypatch: pytest.Monk
     for seed in range(30):
         loc, scale, y = simulate(100, seed)
         parts.append(decompose_crps(Normal(loc, scale), y))
-    excess = np.array([d.miscalibration - d.by_luck for d in parts])
+    excess = np.array([d.miscalibration - d.by_chance for d in parts])
     assert abs(excess.mean()) < 3 * excess.std(ddof=1) / np.sqrt(30)  # false alarm 1 in 300
-    assert np.mean([d.by_luck for d in parts]) > 0.05  # not nothing, in units of y with sd 1.5
+    assert np.mean([d.by_chance for d in parts]) > 0.05  # not nothing, in units of y with sd 1.5
 
 
 @pytest.mark.parametrize("shift", [-1.5, 0.3, 2.0])

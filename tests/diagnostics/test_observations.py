@@ -13,7 +13,7 @@ def test_weights_become_shares() -> None:
 
 def test_rows_are_sorted_together() -> None:
     rows = Observations.of(Normal([3.0, 1.0, 2.0], 1.0), [3.0, 1.0, 2.0], [3.0, 1.0, 2.0]).sorted()
-    assert rows.y.tolist() == rows.law.mean().tolist() == (6 * rows.share).round(9).tolist() == [1.0, 2.0, 3.0]
+    assert rows.y.tolist() == rows.predicted.mean().tolist() == (6 * rows.share).round(9).tolist() == [1.0, 2.0, 3.0]
 
 
 @pytest.mark.parametrize(("weight", "n_effective", "slack"), [([2, 2, 2], 3.0, 0), ([1, 1, 2], 16 / 6, 1)])

@@ -207,12 +207,6 @@ def test_packing_refuses_to_lose_a_line_that_it_cannot_read(tmp_path, is_same_fo
     assert path.read_text() == before
 
 
-def test_a_folder_that_cannot_be_packed_into_is_told(tmp_path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UnwritableFile, match="FOLDER to pack into must be a folder that can be written"):
-        pack_records([RECORD], tmp_path / "file")
-
-
 def test_a_packed_file_has_a_line_a_record_in_order(tmp_path) -> None:
     (path,) = pack_records([replace(RECORD, replicate=r) for r in (10, 9)], tmp_path)
     assert [json.loads(line)["replicate"] for line in path.read_text().splitlines()] == [9, 10]

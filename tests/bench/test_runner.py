@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import threading
 import time
@@ -18,7 +17,7 @@ from genbayes.errors import InvalidInput, UnwritableFile
 from genbayes.models import registry
 from genbayes_bench import runner as runner_module
 from genbayes_bench.locks import lock, lock_path
-from genbayes_bench.record import find_records, pack_records, read_records, record_path
+from genbayes_bench.record import find_records, read_records, record_path
 from genbayes_bench.runner import Progress
 
 KEY = ("tiny", "paper", "bell", 30, 0)
@@ -62,13 +61,6 @@ def test_only_what_is_missing_is_run(run, monkeypatch, tmp_path) -> None:
     again = run()
     assert (again.n_made, len(again.records)) == (1, 3)
     assert len(logged(tmp_path)) == 3
-
-
-def test_packed_records_count_as_there(run, tmp_path) -> None:
-    results = tmp_path / "results"
-    pack_records(run().records, results)
-    shutil.rmtree(results / "records")
-    assert run().n_made == 0
 
 
 def test_a_half_written_record_is_told_and_made_again(run, tmp_path) -> None:
@@ -186,20 +178,6 @@ def test_a_record_that_cannot_be_written_stops_the_run(run, monkeypatch) -> None
         run()
 
 
-def test_a_folder_of_another_version_is_refused_with_what_to_do(run, tmp_path) -> None:
-    run()
-    path = record_path(tmp_path / "results", KEY)
-    path.write_text(path.read_text().replace('"format": 1', '"format": 7'))
-    with pytest.raises(InvalidInput, match="must be of format 1, got format 7; use the version .* or another folder"):
-        run()
-
-
-def test_results_that_are_a_file_are_refused(run, tmp_path) -> None:
-    (tmp_path / "results").write_text("not a folder")
-    with pytest.raises(UnwritableFile, match="results must be a folder that can be written"):
-        run()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -212,11 +190,6 @@ def test_bad_input_is_refused_before_any_work(run, options, message, tmp_path) -
     with pytest.raises(InvalidInput, match=message):
         run(**options)
     assert not (tmp_path / "results").exists()
-
-
-def test_an_unknown_problem_is_answered_with_the_nearest(run) -> None:
-    with pytest.raises(InvalidInput, match="problem must be a known name, got 'tiyn'; did you mean 'tiny'\\?"):
-        run("tiyn")
 
 
 # several runners, and sudden ends

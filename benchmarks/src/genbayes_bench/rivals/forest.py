@@ -32,6 +32,16 @@ from genbayes.seeding import RandomState
 from genbayes.validation import check_count, check_nonnegative
 
 ROWS_AT_ONCE = 500
+LEVELS = (np.arange(100) + 0.5) / 100  # of the distribution: 0.005, 0.015, ..., 0.995
+CHOICE_LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])  # of the pinball loss that settings are chosen by
+MAX_FEATURES = (1 / 3, 2 / 3, 1.0)
+LEAF_ROWS = (2, 5, 10)
+N_TREES_OF_CHOICE = 100  # every row but the heaviest is out of the bag of some of so many trees
+N_ROWS_OF_CHOICE = 5_000
+MOST_TREES, FEWEST_TREES = 500, 100
+MOST_ENTRIES = 10_000_000  # rows times trees: the size of the forest grows with it
+# From scikit-learn 1.9 on rows are drawn in proportion to their weights; before, draws are even and rows weighted.
+DRAWN_BY_WEIGHT = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 9)
 
 
 @dataclass(frozen=True)
@@ -146,18 +156,6 @@ def weighted_quantiles(y: FloatArray, weight: FloatArray, tau: FloatArray) -> Fl
     """
     total = np.cumsum(weight)
     return np.interp(tau, (total - weight / 2) / total[-1], y)
-
-
-LEVELS = (np.arange(100) + 0.5) / 100  # of the distribution: 0.005, 0.015, ..., 0.995
-CHOICE_LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])  # of the pinball loss that settings are chosen by
-MAX_FEATURES = (1 / 3, 2 / 3, 1.0)
-LEAF_ROWS = (2, 5, 10)
-N_TREES_OF_CHOICE = 100  # every row but the heaviest is out of the bag of some of so many trees
-N_ROWS_OF_CHOICE = 5_000
-MOST_TREES, FEWEST_TREES = 500, 100
-MOST_ENTRIES = 10_000_000  # rows times trees: the size of the forest grows with it
-# From scikit-learn 1.9 on rows are drawn in proportion to their weights; before, draws are even and rows weighted.
-DRAWN_BY_WEIGHT = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 9)
 
 
 class QuantileForest(ScaledSurrogate):

@@ -33,6 +33,10 @@ from genbayes.training import TrainingSettings, minimise
 from genbayes.training.threads import single_thread
 
 SMALLEST_NOISE = 1e-6  # of a variance, responses being standardised: a network that interpolates is not certain
+N_HIDDEN, N_BLOCKS, N_FREQUENCIES = 64, 2, 128
+SPECTRAL_NORM = 0.95  # of each residual block: below 1 it neither tears apart nor folds
+LEARNING_RATE = 5e-3
+PRIOR = 1.0  # precision of the last layer's weights
 
 
 @dataclass(frozen=True)
@@ -207,12 +211,6 @@ class LastLayerLaplace(LastLayerModel):
         f_tau = torch.relu(network.f_tau(cosine_embedding(torch.full((network.shape.n_members, 1), 0.5))))
         hidden = torch.relu(network.f_1(network.features(Z) * f_tau))[0].double().numpy()
         return np.column_stack([hidden, np.ones(len(hidden))])
-
-
-N_HIDDEN, N_BLOCKS, N_FREQUENCIES = 64, 2, 128
-SPECTRAL_NORM = 0.95  # of each residual block: below 1 it neither tears apart nor folds
-LEARNING_RATE = 5e-3
-PRIOR = 1.0  # precision of the last layer's weights
 
 
 class SNGP(LastLayerModel):

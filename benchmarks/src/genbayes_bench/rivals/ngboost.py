@@ -32,6 +32,10 @@ from genbayes.seeding import RandomState
 from genbayes.validation import check_count, check_nonnegative
 
 SMALLEST_SD = 1e-3  # in standard deviations of y; boosted trees do not come nearer to any smooth function
+DEPTHS = (3, 5)
+BATCH_SHARE = 0.5  # of the rows each round sees: without it the standard deviation is overfitted long before the mean
+SMALLEST_LEAF = 5  # rows
+N_PARAMETERS = 2  # mean, log standard deviation
 
 
 def normal_of_engine(engine: Any) -> type[Any]:
@@ -78,12 +82,6 @@ def normal_of_engine(engine: Any) -> type[Any]:
             return np.array([y.mean(), np.log(max(y.std(), SMALLEST_SD))])
 
     return BoostedNormal
-
-
-DEPTHS = (3, 5)
-BATCH_SHARE = 0.5  # of the rows each round sees: without it the standard deviation is overfitted long before the mean
-SMALLEST_LEAF = 5  # rows
-N_PARAMETERS = 2  # mean, log standard deviation
 
 
 class NaturalGradientBoosting(ScaledSurrogate):

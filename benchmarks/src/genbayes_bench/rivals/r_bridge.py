@@ -35,6 +35,12 @@ from genbayes.validation import check_array, check_choice, check_count, check_no
 # A user's start-up files may print, load packages or set seeds. Environment files are read: they name R's libraries.
 OPTIONS = ("--no-save", "--no-restore", "--no-site-file", "--no-init-file")
 NO_MESSAGE = "no message"
+PACKAGES = ("hetGP", "deepgp", "laGP")
+MIN_NEIGHBOURS = 7  # laGP begins with six neighbours and must add at least one
+ONE_HOUR = 3600.0
+LOOK = 60.0  # seconds for R to start and look at its libraries, even on a busy machine
+ALL_DIGITS = "%.17g"  # a double survives the way to text and back
+MISSING_PACKAGE = 3  # exit code of fit_predict.R
 
 
 class RMissing(GenBayesError, ImportError):
@@ -132,10 +138,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     else:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-
-
-PACKAGES = ("hetGP", "deepgp", "laGP")
-MIN_NEIGHBOURS = 7  # laGP begins with six neighbours and must add at least one
 
 
 @dataclass(frozen=True)
@@ -244,12 +246,6 @@ class RLocalGP(RModel):
 
 def _word(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:.17g}"
-
-
-ONE_HOUR = 3600.0
-LOOK = 60.0  # seconds for R to start and look at its libraries, even on a busy machine
-ALL_DIGITS = "%.17g"  # a double survives the way to text and back
-MISSING_PACKAGE = 3  # exit code of fit_predict.R
 
 
 @dataclass(frozen=True)

@@ -42,20 +42,16 @@ def test_variance_reduction_is_positive_and_finite(model: Any) -> None:
 
 def test_an_imagined_run_settles_its_neighbourhood_and_leaves_the_model_as_it_was(model: Any) -> None:
     before = disagreement(model, NEW)
-    dream = model.imagine(NEW[:1])
-    after = disagreement(dream, NEW)
+    after = disagreement(model.imagine(NEW[:1]), NEW)
     assert after[0] < before[0]
     assert (after <= before * (1 + 1e-9)).all()
     assert np.array_equal(disagreement(model, NEW), before)
 
 
-def test_a_path_is_one_function(model: Any) -> None:
+def test_a_path_is_one_function_and_unseen_scores_belong_to_rows(model: Any) -> None:
     a, b = (model.draw_path(NEW, np.random.default_rng(3)) for _ in range(2))
     assert np.array_equal(a, b)
     assert a.shape == (12,)
-
-
-def test_unseen_scores_belong_to_rows(model: Any) -> None:
     scores = model.score_unseen()
     assert scores.shape == (40,)
     assert np.isfinite(scores).sum() >= 16

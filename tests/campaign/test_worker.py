@@ -124,9 +124,33 @@ def program(tmp_path: Path):
     return make
 
 
-def test_inputs_take_the_places_of_their_names_to_the_last_digit(program) -> None:
-    assert program("echo $1", "{mach}")(TRIAL) == 0.1 + 0.2
-    assert program('test "$1" = "--gas=He:17" && echo 1', "--gas={gas}:{number}")(TRIAL) == 1.0
+@pytest.mark.parametrize(
+    ("script", "arguments", "settings", "y"),
+    [
+        ("echo $1", ["{mach}"], {}, 0.1 + 0.2),  # to the last digit
+        ('test "$1" = "--gas=He:17" && echo 1', ["--gas={gas}:{number}"], {}, 1.0),
+        ("""echo '{"drag": 3}'""", [], {"key": "drag"}, 3.0),
+        ("yes | head -c 3000000; yes error | head -c 300000 >&2; echo; echo 4", [], {}, 4.0),
+        ("echo x >> $0.tries; test $(wc -l < $0.tries) -ge 3 && echo 5", [], {"retries": 2}, 5.0),
+    ],
+)
+def test_the_response_of_a_program_is_what_it_prints_last(program, script: str, arguments, settings, y: float) -> None:
+    assert program(script, *arguments, **settings)(TRIAL) == y
+
+
+@pytest.mark.parametrize(
+    ("script", "settings", "sentence"),
+    [
+        ("true", {}, "program must print y as its last line, got nothing"),
+        ("echo 1; echo no mesh >&2; exit 3", {}, "the program ended with exit code 3; its error output:\nno mesh"),
+        ("kill -9 $$", {}, "the program was killed by SIGKILL"),
+        ("exit 1", {"retries": 2}, r"exit code 1 \(3 tries\)"),
+        ("true", {"file": __file__}, "program must write y to .*test_worker.py', got no new file there"),  # an old one
+    ],
+)
+def test_a_program_that_fails_says_why(program, script: str, settings: dict, sentence: str) -> None:
+    with pytest.raises(SimulationFailed, match=sentence):
+        program(script, **settings)(TRIAL)
 
 
 def test_a_value_is_one_word_whatever_it_holds() -> None:
@@ -185,29 +209,6 @@ def test_a_last_line_that_is_no_response_is_told(text: str, error: type, sentenc
         read_response(text, "y", "rule")
 
 
-def test_the_key_of_a_json_line_can_be_chosen(program) -> None:
-    assert program("""echo '{"drag": 3}'""", key="drag")(TRIAL) == 3.0
-
-
-def test_a_program_that_prints_nothing_fails(program) -> None:
-    with pytest.raises(SimulationFailed, match="program must print y as its last line, got nothing"):
-        program("true")(TRIAL)
-
-
-def test_a_program_that_complains_is_quoted(program) -> None:
-    with pytest.raises(SimulationFailed, match="ended with exit code 3; its error output:\nno mesh"):
-        program("echo 1; echo no mesh >&2; exit 3")(TRIAL)
-
-
-def test_a_program_that_is_killed_is_told_by_the_signal(program) -> None:
-    with pytest.raises(SimulationFailed, match="the program was killed by SIGKILL"):
-        program("kill -9 $$")(TRIAL)
-
-
-def test_long_output_is_no_obstacle(program) -> None:
-    assert program("yes | head -c 3000000; yes error | head -c 300000 >&2; echo; echo 4")(TRIAL) == 4.0
-
-
 def test_a_program_that_hangs_is_ended_with_its_children(program, tmp_path: Path) -> None:
     started = time.monotonic()
     with pytest.raises(SimulationFailed, match="no result within 0.4 s; the program was stopped"):
@@ -243,26 +244,10 @@ def assert_gone(pid: int) -> None:
     raise AssertionError(f"{pid} must be gone")
 
 
-def test_a_run_that_fails_is_tried_again(program, tmp_path: Path) -> None:
-    flaky = f"echo x >> {tmp_path}/tries; test $(wc -l < {tmp_path}/tries) -ge 3 && echo 5"
-    assert program(flaky, retries=2)(TRIAL) == 5.0
-
-
-def test_a_run_that_always_fails_says_how_often_it_was_tried(program) -> None:
-    with pytest.raises(SimulationFailed, match=r"exit code 1 \(3 tries\)"):
-        program("exit 1", retries=2)(TRIAL)
-
-
 def test_the_response_can_be_read_from_a_file_of_the_trial(program, tmp_path: Path) -> None:
     command = program(f"echo noise; echo '{{\"y\": 6}}' > {tmp_path}/out_$1.json", "{number}")
     command.file = f"{tmp_path}/out_{{number}}.json"
     assert command(TRIAL) == 6.0
-
-
-def test_an_old_file_is_not_taken_for_a_new_result(program, tmp_path: Path) -> None:
-    (tmp_path / "out.txt").write_text("1.0")
-    with pytest.raises(SimulationFailed, match="program must write y to .*out.txt', got no new file there"):
-        program("true", file=f"{tmp_path}/out.txt")(TRIAL)
 
 
 def test_a_program_that_disappears_is_not_the_trials_fault(program, tmp_path: Path) -> None:
@@ -270,17 +255,3 @@ def test_a_program_that_disappears_is_not_the_trials_fault(program, tmp_path: Pa
     (tmp_path / "simulate.sh").unlink()
     with pytest.raises(SimulatorBroken, match="command must name a program that can be run"):
         command(TRIAL)
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ([], "command must name a program, got nothing after --"),
-        (["no-such-program"], "command must name a program that can be run, got 'no-such-program'"),
-        (["echo", "{mahc}"], "command must use inputs of the campaign, got {mahc}; did you mean 'mach'"),
-        (["echo", "{speed}"], "got {speed}; the inputs are mach, gas; or write {{speed}} to keep braces"),
-    ],
-)
-def test_a_command_that_is_none_is_refused_before_any_trial_is_asked_for(words: list[str], sentence: str) -> None:
-    with pytest.raises(InvalidInput, match=sentence):
-        Command(words, SPACE)

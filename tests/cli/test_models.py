@@ -1,4 +1,4 @@
-"""`genbayes compare` on two quick surrogates."""
+"""`genbayes demo`, `fit`, `predict`, `evaluate` and `compare`, most of them without training."""
 
 import io
 import json

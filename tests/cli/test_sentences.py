@@ -154,6 +154,10 @@ SENTENCES = [
         ["worker", *AT, "--", "echo", "{mahc}"],
         "command must use inputs of the campaign, got {mahc}; did you mean 'mach'; or write {{mahc}} to keep braces",
     ),
+    (
+        ["worker", *AT, "--", "echo", "{speed}"],
+        "command must use inputs of the campaign, got {speed}; the inputs are mach; or write {{speed}} to keep braces",
+    ),
     (["worker", *AT, "--", "no-such-program"], "command must name a program that can be run, got 'no-such-program'"),
     (["worker", *AT, "--timeout", "soon", "--", "echo"], "invalid value for '--timeout'"),
 ]

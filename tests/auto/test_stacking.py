@@ -1,4 +1,4 @@
-"""Weights of candidates: the right score, its minimum over the simplex, and no gain claimed on rows already seen."""
+"""Weights of candidates: the right score, its minimum over the simplex, no gain on rows seen; and models so joined."""
 
 from itertools import product
 
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import ndtri
 
+from genbayes import InvalidInput, Mixture, Normal
 from genbayes.auto.stacking import (
     LEVELS,
     MIN_SAVING,
@@ -20,12 +21,16 @@ from genbayes.auto.stacking import (
     crps_of_table,
     find_team,
 )
+from genbayes.auto.surrogate import Combination
+from genbayes.distribution.quantile import GRID
 from genbayes.metrics import crps, crps_normal
 
 M = len(LEVELS)
 NORMAL = ndtri(LEVELS)
-GRID = [np.array([a, b, 50 - a - b]) / 50 for a, b in product(range(51), range(51)) if a + b <= 50]
+SIMPLEX = [np.array([a, b, 50 - a - b]) / 50 for a, b in product(range(51), range(51)) if a + b <= 50]
 WAYS = [_Average, _Pool]
+X = np.linspace(-1, 1, 7)[:, None]
+TAU = np.array([0.001, 0.025, 0.1, 0.5, 0.9, 0.975, 0.999])
 
 
 def bells(y: np.ndarray, *laws: tuple[float, float]) -> np.ndarray:
@@ -49,9 +54,6 @@ def by_hand(kind: type, w: np.ndarray, Q: np.ndarray, y: np.ndarray) -> np.ndarr
     draws, mass = np.concatenate(list(Q), axis=1), np.repeat(w / M, M)
     spread = np.abs(draws[:, :, None] - draws[:, None, :]) @ mass @ mass
     return np.abs(draws - y[:, None]) @ mass - spread / 2
-
-
-# the score
 
 
 @settings(max_examples=50)
@@ -78,9 +80,6 @@ def test_the_score_of_a_uniform_law_is_its_closed_form(y: float) -> None:
     )  # a level cell of width 1/M in which y lies
 
 
-# the weights
-
-
 @pytest.mark.parametrize("kind", WAYS)
 @pytest.mark.parametrize("seed", range(3))
 def test_fitted_weights_are_as_good_as_any_on_a_grid_over_the_simplex(kind, seed: int) -> None:
@@ -91,7 +90,7 @@ def test_fitted_weights_are_as_good_as_any_on_a_grid_over_the_simplex(kind, seed
     def value(w: np.ndarray) -> float:
         return way.scores(w).mean() + 0.5 * pull * np.sum((w - 1 / 3) ** 2)
 
-    assert value(way.fit(np.ones(25))) <= min(value(w) for w in GRID) * (1 + 1e-4)
+    assert value(way.fit(np.ones(25))) <= min(value(w) for w in SIMPLEX) * (1 + 1e-4)
 
 
 def test_what_luck_may_explain_leaves_weights_equal_and_what_it_cannot_does_not() -> None:
@@ -232,9 +231,6 @@ def test_a_row_of_weight_two_counts_as_two_rows() -> None:
     np.testing.assert_allclose(weighted.scores[twice], repeated.scores, rtol=1e-4)
 
 
-# honesty
-
-
 def test_the_score_of_a_row_comes_from_weights_that_have_not_seen_its_fold() -> None:
     Q, y = draw_tables(60, 8)
     fold = np.arange(60) % 3
@@ -261,9 +257,6 @@ def test_rows_of_one_fold_are_judged_by_weights_of_the_other_half() -> None:
     one_fold = choose_stack(Q, y, np.ones(60), np.full(60, 2))
     halves = choose_stack(Q, y, np.ones(60), np.arange(60) % 2)
     np.testing.assert_array_equal(one_fold.scores, halves.scores)
-
-
-# the team
 
 
 def test_a_weaker_candidate_of_another_kind_is_preferred_to_a_twin() -> None:
@@ -308,3 +301,121 @@ def test_row_weights_decide_who_is_best() -> None:
     Q = bells(y, (0.0, 0.1), (4.0, 0.1))
     assert find_team(Q, y, np.where(y == 0, 1.0, 5.0), 1) == [1]
     assert find_team(Q, y, np.where(y == 0, 5.0, 1.0), 1) == [0]
+
+
+def join(kind: str, models: list, weights: list[float], bounds=(None, None)) -> Combination:
+    return Combination(kind, tuple(models), np.array(weights), bounds)
+
+
+@pytest.fixture
+def pair(fakes) -> list:
+    return [fakes.Bell(shift=-2.0, scale=0.5, slope=1.0), fakes.Bell(shift=4.0, scale=2.0, slope=-1.0)]
+
+
+@settings(max_examples=20)
+@given(st.floats(0.01, 0.99))
+def test_the_average_of_normal_laws_has_their_mean_location_and_scale(w: float) -> None:
+    """Q(tau) = sum_k w_k (m_k + s_k z_tau) is again the quantile of a normal law."""
+
+    class Fixed:
+        def __init__(self, loc: float, scale: float) -> None:
+            self.law = Normal(np.full(3, loc), scale)
+
+        def predict_distribution(self, X):
+            return self.law
+
+    law = join("average", [Fixed(-2.0, 0.5), Fixed(4.0, 2.0)], [w, 1 - w]).predict_run(X[:3])
+    loc, scale = -2 * w + 4 * (1 - w), 0.5 * w + 2 * (1 - w)
+    np.testing.assert_allclose(law.ppf(TAU), np.tile(loc + scale * ndtri(TAU), (3, 1)), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(law.mean(), loc, atol=1e-6)
+    np.testing.assert_allclose(law.std(), scale, rtol=0.01)
+
+
+def test_the_average_follows_each_row(pair) -> None:
+    np.testing.assert_allclose(
+        join("average", pair, [0.25, 0.75]).predict_run(X).ppf(0.5), 2.5 - 0.5 * X[:, 0], atol=1e-12
+    )
+
+
+def test_the_table_of_an_average_is_symmetric_and_fine() -> None:
+    np.testing.assert_allclose(GRID, 1 - GRID[::-1], atol=1e-15)
+    assert (np.diff(GRID) > 0).all()
+    assert np.diff(GRID).max() <= 0.025 + 1e-12
+
+
+def test_the_pool_is_the_mixture(pair) -> None:
+    law = join("pool", pair, [0.25, 0.75]).predict_run(X)
+    expected = Mixture([model.predict_distribution(X) for model in pair], [0.25, 0.75])
+    np.testing.assert_array_equal(law.ppf(TAU), expected.ppf(TAU))
+    np.testing.assert_allclose(law.cdf(1.0), expected.cdf(1.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["single", "average", "pool"])
+def test_one_model_speaks_for_itself(kind: str, pair) -> None:
+    law = join(kind, pair[:1], [1.0]).predict_run(X)
+    assert isinstance(law, Normal)
+    np.testing.assert_array_equal(law.ppf(TAU), pair[0].predict_distribution(X).ppf(TAU))
+
+
+@pytest.mark.parametrize(("kind", "n_models"), [("single", 1), ("average", 2), ("pool", 2)])
+def test_no_law_leaves_the_bounds(kind: str, n_models: int, pair) -> None:
+    law = join(kind, pair[:n_models], [1 / n_models] * n_models, (-1.5, 3.0)).predict_run(X)
+    q, draws = law.ppf([1e-6, 0.01, 0.5, 0.99, 1 - 1e-6]), law.sample(200, random_state=0)
+    assert q.min() >= -1.5
+    assert q.max() <= 3.0
+    assert draws.min() >= -1.5
+    assert draws.max() <= 3.0
+    np.testing.assert_allclose(law.cdf(3.0), 1.0)
+
+
+@pytest.mark.parametrize(("kind", "n_models"), [("single", 1), ("average", 2), ("pool", 2)])
+def test_bounds_far_away_change_hardly_anything(kind: str, n_models: int, pair) -> None:
+    weights = [1 / n_models] * n_models
+    free, bounded = (
+        join(kind, pair[:n_models], weights, bounds).predict_run(X) for bounds in ((None, None), (-1e6, 1e6))
+    )
+    np.testing.assert_allclose(bounded.ppf(TAU), free.ppf(TAU), rtol=0.02, atol=0.02)
+
+
+def test_what_is_known_of_the_mean_is_averaged_like_the_runs(pair) -> None:
+    law = join("average", pair, [0.25, 0.75]).predict_mean(X)
+    np.testing.assert_allclose(law.mean(), 2.5 - 0.5 * X[:, 0])
+    np.testing.assert_allclose(law.std(), np.full(7, 0.25 * 0.25 + 0.75 * 1.0))
+
+
+def test_what_is_known_of_the_mean_is_pooled_like_the_runs(pair) -> None:
+    law = join("pool", pair, [0.25, 0.75]).predict_mean(X)
+    expected = Mixture([model.predict_distribution(X, of="mean") for model in pair], [0.25, 0.75])
+    np.testing.assert_array_equal(law.ppf(TAU), expected.ppf(TAU))
+
+
+@pytest.mark.parametrize("kind", ["average", "pool"])
+def test_models_that_do_not_know_the_mean_are_left_out_of_it(kind: str, pair) -> None:
+    pair[1].knows_mean = False
+    law = join(kind, pair, [0.25, 0.75]).predict_mean(X)
+    np.testing.assert_allclose(law.mean(), X[:, 0] - 2.0)
+    np.testing.assert_allclose(law.std(), np.full(7, 0.25))
+
+
+def test_a_model_of_the_users_own_that_takes_no_of_is_left_out_of_the_mean(pair) -> None:
+    class Plain:
+        def predict_distribution(self, X):
+            return Normal(np.zeros(len(X)), 1.0)
+
+    law = join("average", [pair[0], Plain()], [0.25, 0.75]).predict_mean(X)
+    np.testing.assert_allclose(law.mean(), X[:, 0] - 2.0)
+
+
+@pytest.mark.parametrize("kind", ["average", "pool"])
+def test_what_is_known_of_the_mean_keeps_to_the_bounds(kind: str, pair) -> None:
+    law = join(kind, pair, [0.25, 0.75], bounds=(0.0, 1.0)).predict_mean(X)
+    q = law.ppf(TAU)
+    assert q.min() >= 0.0
+    assert q.max() <= 1.0
+
+
+def test_where_none_knows_the_mean_it_is_said(pair) -> None:
+    for model in pair:
+        model.knows_mean = False
+    with pytest.raises(InvalidInput, match="of must be 'run'.*, got 'mean'"):
+        join("pool", pair, [0.5, 0.5]).predict_mean(X)

@@ -1,4 +1,7 @@
-"""From scores to a law: exact ends, order, the model's own shape in between and beyond."""
+"""Ranks and the coverage they give, scores that can be inverted, and distributions recalibrated by them."""
+
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -6,10 +9,143 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from genbayes.conformal.recalibration import Recalibration, ScoreMap, interval_ranks, rows_needed, table_levels
-from genbayes.distribution import Normal, QuantileFunction
+from genbayes.conformal.recalibration import (
+    NORMAL_SCORES,
+    Recalibration,
+    ScoreMap,
+    cross_bound,
+    highest_level,
+    interval_ranks,
+    least_slope,
+    rows_needed,
+    table_levels,
+)
+from genbayes.distribution import Empirical, Normal, PredictiveDistribution, QuantileFunction
+from genbayes.errors import InvalidInput
 
+PERCENT = st.integers(1, 99)
+TAU = np.arange(1, 100) / 100
+LAWS = {
+    "normal": Normal([3.0], 2.0),
+    "point": Normal([3.0], 0.0),
+    "skewed": QuantileFunction(TAU, [-np.log1p(-TAU)]),
+    "atom": QuantileFunction(TAU, [np.maximum(TAU - 0.5, 0)], support=(0, None)),
+    "draws": Empirical([[1.0, 1.0, 2.0, 7.0]]),
+}
 NORMAL = ScoreMap.of(Normal([0.0, 100.0], [1.0, 5.0]), 1e-9)
+
+
+@given(st.integers(2, 3_000), PERCENT)
+def test_the_gaps_of_an_interval_are_the_least_number_that_covers(n: int, percent: int) -> None:
+    lower, upper = interval_ranks(n, percent / 100)
+    assert upper - lower == math.ceil(Fraction(percent, 100) * (n + 1))
+    assert 0 <= (n + 1 - upper) - lower <= 1  # what is left out is shared evenly
+
+
+@given(PERCENT)
+def test_the_rows_needed_are_the_fewest_that_give_two_finite_ends(percent: int) -> None:
+    n = rows_needed(percent / 100)
+    assert n >= 2
+    assert Fraction(percent, 100) <= Fraction(n - 1, n + 1)
+    assert n == 2 or Fraction(percent, 100) > Fraction(n - 2, n)
+
+
+@given(st.integers(2, 3_000), PERCENT)
+def test_ends_are_finite_exactly_when_there_are_enough_rows(n: int, percent: int) -> None:
+    lower, upper = interval_ranks(n, percent / 100)
+    assert (lower >= 1 and upper <= n) == (n >= rows_needed(percent / 100))
+
+
+@pytest.mark.parametrize(("n", "most"), [(6, 5 / 7), (19, 0.9), (20, 19 / 21), (1, 0.0), (0, 0.0)])
+def test_the_highest_level_spans_all_scores(n: int, most: float) -> None:
+    assert highest_level(n) == pytest.approx(most)
+
+
+def test_the_cross_bound_is_that_of_jackknife_plus_when_each_row_is_a_fold() -> None:
+    assert cross_bound(99, 99, 0.9) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(("n", "K"), [(40, 5), (100, 10), (1000, 10), (1000, 100)])
+def test_the_cross_bound_is_no_worse_than_the_square_root_form(n: int, K: int) -> None:
+    level = 0.9
+    alpha = 1 - np.subtract(*interval_ranks(n, level)[::-1]) / (n + 1)
+    assert cross_bound(n, K, level) >= max(1 - 2 * alpha - 2 * math.sqrt(2 / n), 0)  # corollary of theorem 4, twice
+    assert cross_bound(n, K, level) <= 1 - 2 * alpha
+
+
+@pytest.fixture(params=LAWS, ids=str)
+def law(request) -> PredictiveDistribution:
+    return LAWS[request.param]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e3), st.floats(-8, 8))
+def test_the_score_of_a_normal_law_is_the_standardised_response(loc: float, scale: float, s: float) -> None:
+    maps = ScoreMap.of(Normal([loc], scale), least=1e-12 * scale)
+    error = 1e-9 + 1e-15 * abs(loc) / scale * 10
+    assert maps.score(np.array([loc + scale * s]))[0] == pytest.approx(s, abs=error)
+
+
+def test_the_score_is_the_normal_score_of_the_probability() -> None:
+    law = LAWS["skewed"]
+    y = law.ppf(TAU[5:95])[0]
+    scores = ScoreMap.of(law[np.zeros(len(y), dtype=int)], 1e-9).score(y)
+    np.testing.assert_allclose(scores, ndtri(TAU[5:95]), atol=0.01)  # chords between levels a tenth of a score apart
+
+
+def test_scores_rise_with_the_response(law) -> None:
+    y = np.linspace(-50, 50, 20_001)
+    scores = ScoreMap.of(law[np.zeros(len(y), dtype=int)], 1e-6).score(y)
+    assert (np.diff(scores) > 0).all()
+    assert np.isfinite(scores).all()
+
+
+def test_responses_rise_with_the_score(law) -> None:
+    y = ScoreMap.of(law, 1e-6).response(np.linspace(-1e9, 1e9, 20_001))
+    assert (np.diff(y[0]) > 0).all()
+    assert np.isfinite(y).all()
+
+
+def test_a_response_comes_back_from_its_score(law) -> None:
+    y = np.random.default_rng(0).normal(0, 20, 500)
+    maps = ScoreMap.of(law[np.zeros(500, dtype=int)], 1e-6)
+    back = np.diag(maps.response(maps.score(y)))
+    np.testing.assert_allclose(back, y, rtol=1e-13, atol=1e-13)
+
+
+def test_a_point_mass_scores_residuals() -> None:
+    maps = ScoreMap.of(Normal([0.0, 1e6], 0.0), least=0.5)
+    np.testing.assert_allclose(maps.score(np.array([3.0, 1e6 + 3.0])), [6.0, 6.0])
+
+
+def test_an_atom_at_a_bound_does_not_make_a_tail_infinitely_steep() -> None:
+    maps = ScoreMap.of(LAWS["atom"], least=1e-9)
+    assert abs(maps.score(np.array([-0.5]))[0]) < 20  # the law is half a unit wide
+
+
+def test_rows_are_scored_by_their_own_law() -> None:
+    maps = ScoreMap.of(Normal([0.0, 10.0, 20.0], [1.0, 2.0, 4.0]), 1e-9)
+    np.testing.assert_allclose(maps.at(np.array([2, 0])).score(np.array([24.0, 2.0])), [1.0, 2.0], atol=1e-6)
+    assert len(maps.at(slice(1, 3))) == 2
+
+
+@given(st.floats(1e-100, 1e100), st.floats(-1, 1))
+def test_the_least_slope_follows_the_unit_of_y(unit: float, x: float) -> None:
+    y = np.array([-1.0, 1.0, x])
+    assert least_slope(unit * y) == pytest.approx(unit * least_slope(y))
+
+
+@pytest.mark.parametrize("y", [np.zeros(3), np.full(3, 1e12), np.array([1e12, 1e12 + 1e-3])])
+def test_the_least_slope_tells_neighbouring_knots_apart(y: np.ndarray) -> None:
+    assert (np.diff(y[0] + least_slope(y) * NORMAL_SCORES) > 0).all()
+
+
+def test_a_law_without_finite_quantiles_is_refused() -> None:
+    class Broken(Normal):
+        def _ppf(self, U):
+            return np.full((1, U.shape[1]), np.nan)
+
+    with pytest.raises(InvalidInput, match="the model's quantiles must be finite"):
+        ScoreMap.of(Broken([0.0], 1.0), 1e-6)
 
 
 def normal_scores(n: int) -> np.ndarray:

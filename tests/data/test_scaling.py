@@ -1,15 +1,80 @@
-"""Scaling: invertible, weighted, safe at any unit, and bounds that hold."""
+"""Runs as models see them: merged, categories coded, scaled, and where they lie."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genbayes.data.categories import CategoryCoder
+from genbayes.data.coverage import N_KEPT, InputCoverage
+from genbayes.data.dataset import Dataset
 from genbayes.data.scaling import InputScaler, ResponseScaler, as_bounds, weighted_moments
 from genbayes.errors import InvalidInput
 
 Y = np.array([0.1, 0.5, 2.0, 7.0])
 BOUNDS = [(None, None), (0.0, None), (None, 8.0), (0.0, 8.0)]
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(0, 3)), min_size=1, max_size=20))
+def test_a_weight_equals_repeating_the_row(rows: list[tuple[int, int, int]]) -> None:
+    x, y, count = np.array(rows).T
+    weighted = Dataset.merged(x[:, None].astype(float), y.astype(float), count.astype(float))
+    repeated = Dataset.merged(np.repeat(x, count)[:, None].astype(float), np.repeat(y, count).astype(float))
+    for name in ("X", "y", "weight"):
+        np.testing.assert_array_equal(getattr(weighted, name), getattr(repeated, name))
+    assert weighted.fingerprint() == repeated.fingerprint()
+
+
+@given(st.permutations(range(8)))
+def test_the_order_of_rows_does_not_matter(order: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (8, 2)).astype(float), rng.integers(0, 2, 8).astype(float)
+    assert Dataset.merged(X[order], y[order]).fingerprint() == Dataset.merged(X, y).fingerprint()
+
+
+def test_negative_zero_is_zero() -> None:
+    assert len(Dataset.merged(np.array([[0.0], [-0.0]]), np.array([1.0, 1.0]))) == 1
+
+
+def test_another_response_gives_another_fingerprint() -> None:
+    X = np.zeros((2, 1))
+    assert (
+        Dataset.merged(X, np.array([1.0, 2.0])).fingerprint() != Dataset.merged(X, np.array([1.0, 3.0])).fingerprint()
+    )
+
+
+@given(st.lists(st.text(max_size=4), min_size=1, max_size=20))
+def test_codes_lead_back_to_the_categories(values: list[str]) -> None:
+    coder = CategoryCoder.learn(0, "gas", values)
+    assert [coder.levels[int(code)] for code in coder.encode(values)] == values
+
+
+def test_the_order_does_not_depend_on_the_sequence() -> None:
+    assert CategoryCoder.learn(0, "g", ["b", "a"]).levels == CategoryCoder.learn(0, "g", ["a", "b", "a"]).levels
+
+
+def test_numbers_may_be_categories() -> None:
+    coder = CategoryCoder.learn(2, "stage", [3, 1, 1.0])
+    assert coder.levels == (1.0, 3.0)
+    np.testing.assert_array_equal(coder.encode([1, 3]), [0, 1])
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
+def test_a_missing_category_is_refused(missing) -> None:
+    with pytest.raises(InvalidInput, match=r"X\['gas'\] must not have missing categories, got 1 of 2 rows \(row 1\)"):
+        CategoryCoder.learn(0, "gas", ["He", missing])
+
+
+def test_an_unknown_category_is_named_with_those_known() -> None:
+    coder = CategoryCoder.learn(0, "gas", [f"g{i}" for i in range(20)])
+    with pytest.raises(InvalidInput, match=r"must hold categories seen in fit \('g0', .*, \.\.\.\), got 'x' in 1 of 1"):
+        coder.encode(["x"])
+
+
+def test_text_where_numbers_were_learnt_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"X\['stage'\] must hold numbers as in fit, got 'one'"):
+        CategoryCoder.learn(0, "stage", [1, 2]).encode(["one"])
 
 
 @given(st.integers(-280, 280))
@@ -107,3 +172,21 @@ def test_what_is_no_pair_of_bounds_is_refused(bounds) -> None:
 def test_bounds_without_room_or_beyond_numbers_are_refused(bounds) -> None:
     with pytest.raises(InvalidInput, match="y_bounds must be finite or None with lower < upper, got .*; use None"):
         as_bounds(bounds)
+
+
+def test_training_inputs_are_hardly_ever_far() -> None:
+    Z = np.random.default_rng(0).standard_normal((5_000, 3))
+    cover = InputCoverage.learn(Z, np.random.default_rng(1))
+    assert len(cover.inputs) == N_KEPT
+    assert cover.is_far(Z).mean() < 0.02
+
+
+def test_a_gap_in_the_middle_is_far() -> None:
+    Z = np.r_[np.linspace(-1, -0.5, 100), np.linspace(0.5, 1, 100)][:, None]
+    cover = InputCoverage.learn(Z, np.random.default_rng(0))
+    np.testing.assert_array_equal(cover.is_far(np.array([[0.0], [0.75], [1.5]])), [True, False, True])
+
+
+def test_a_single_input_is_near_only_to_itself() -> None:
+    cover = InputCoverage.learn(np.zeros((5, 2)), np.random.default_rng(0))
+    np.testing.assert_array_equal(cover.is_far(np.array([[0.0, 0.0], [0.1, 0.0]])), [False, True])

@@ -16,6 +16,25 @@ from genbayes.persistence import file as file_module
 STATE = State("Thing", {"a": [1, 2.5, None], "name": "Größe"}, {"w": np.arange(6.0).reshape(2, 3)})
 
 
+def test_a_part_comes_back_as_it_went_in() -> None:
+    part = State("Part", {"x": 1}, {"w": np.ones(2)})
+    again = State("Whole", {"y": 2}, {"v": np.zeros(1)}).with_part("inner", part).nested("inner")
+    assert (again.kind, again.values) == ("Part", {"x": 1})
+    np.testing.assert_array_equal(again.arrays["w"], np.ones(2))
+    assert set(again.arrays) == {"w"}
+
+
+def test_a_wrong_shape_is_refused() -> None:
+    with pytest.raises(UnreadableFile, match=r"array 'w' in the model file must have shape \(2, None\), got \(3,\)"):
+        State("Thing", arrays={"w": np.zeros(3)}).array("w", (2, None))
+
+
+@pytest.mark.parametrize("inner", [3, "text", {}, {"kind": 5}])
+def test_a_part_without_a_kind_is_refused(inner: object) -> None:
+    with pytest.raises(UnreadableFile, match="must name its kind"):
+        State("Whole", {"inner": inner}).nested("inner")
+
+
 @pytest.fixture
 def model_file(tmp_path: Path) -> Path:
     return write_state(tmp_path / "model.gb", STATE)

@@ -1,13 +1,25 @@
-"""AutoSurrogate chooses what predicts unseen rows best, joins what belongs together, and says so honestly."""
+"""AutoSurrogate chooses what predicts unseen rows best, joins what belongs together, and says what it did."""
 
 import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from genbayes import AutoSurrogate, ConformalSurrogate, InvalidInput, Normal
+from genbayes import AutoSurrogate, ConformalSurrogate, InvalidInput, Normal, load
+from genbayes.auto.stacking import LEVELS, Kind
+from genbayes.auto.surrogate import Combination
+from genbayes.errors import UnreadableFile
+from genbayes.metrics import crps
+from genbayes.models import StationaryGP
+from genbayes.persistence import State, read_state, write_state
+
+Timed = Callable[..., tuple[AutoSurrogate, float]]
+LATE = 1.1  # times the limit; the promise is the larger of 10% and 5 s
+TAU = [0.001, 0.1, 0.5, 0.9, 0.999]
 
 
 def smooth(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -38,9 +50,6 @@ def entry(model: AutoSurrogate, name: str) -> Any:
 @pytest.fixture(scope="module")
 def gp() -> AutoSurrogate:
     return choose(["gp"], smooth())
-
-
-# what it chooses
 
 
 def test_a_smooth_noisy_function_is_left_to_the_gp() -> None:
@@ -158,9 +167,6 @@ def test_small_screens_go_on_to_further_folds(fakes) -> None:
     assert [e.n_scored for e in model.report_.entries] == [100, 100]
 
 
-# who sees which rows
-
-
 def test_what_is_chosen_is_fitted_to_all_rows(fakes) -> None:
     X, y = noise(40)
     (model,) = choose({"mean": fakes.Mean()}, (X, y)).combination_.models
@@ -178,9 +184,6 @@ def test_replicates_are_never_split(fakes) -> None:
     rng = np.random.default_rng(0)
     choose({"watch": Watch()}, (np.repeat(np.arange(20.0), 3)[:, None], rng.standard_normal(60)))
     assert Watch.both == set()
-
-
-# what goes wrong
 
 
 def test_a_candidate_that_crashes_is_recorded_and_the_rest_go_on(fakes) -> None:
@@ -224,26 +227,12 @@ def test_where_all_crash_one_sentence_says_why(fakes) -> None:
         choose({"a": fakes.Broken(), "b": fakes.Broken()}, smooth())
 
 
-def test_a_final_fit_that_crashes_leaves_the_model_of_the_first_fold(fakes) -> None:
-    X, y = noise(50)
-    model = choose({"broken": fakes.Broken(n_rows=50)}, (X, y))
-    assert len(model.combination_.models[0].y_) == 40
-    assert np.isfinite(model.predict(X)).all()
-
-
 def test_a_model_whose_fit_takes_no_weights_can_be_a_candidate(fakes) -> None:
     class Unweighted(fakes.Bell):
         def fit(self, X: Any, y: Any) -> Any:
             return super().fit(X, y)
 
     assert choose({"mine": Unweighted()}, noise()).report_.chosen == ("mine",)
-
-
-@pytest.mark.parametrize(("n", "n_folds", "needed"), [(12, 5, 13), (19, 2, 20)])
-def test_too_few_rows_are_refused_with_the_number_that_is_needed(n: int, n_folds: int, needed: int) -> None:
-    with pytest.raises(InvalidInput, match=f"X must have at least {needed} .*folds.*got {n}"):
-        choose(["gp"], smooth(n), n_folds=n_folds)
-    choose(["gp"], smooth(needed), n_folds=n_folds)
 
 
 @pytest.mark.parametrize("X", [np.zeros(30), np.r_[np.zeros(12), np.arange(1.0, 9)]], ids=["one input", "replicates"])
@@ -266,9 +255,6 @@ def test_too_few_distinct_inputs_are_refused_in_the_same_words(X: np.ndarray) ->
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InvalidInput, match=sentence):
         choose(settings.pop("candidates", ["gp"]), smooth(), **settings)
-
-
-# what it is given
 
 
 def test_a_seed_settles_everything_and_another_draws_other_folds(fakes) -> None:
@@ -344,9 +330,6 @@ def test_no_prediction_leaves_the_bounds() -> None:
     assert bounded.sample_y(X, 100, random_state=0).min() >= 0
 
 
-# what it answers
-
-
 def test_alone_the_chosen_model_speaks_for_itself(gp) -> None:
     X = smooth(20, seed=2)[0]
     inner = gp.combination_.models[0]
@@ -372,6 +355,8 @@ def test_its_summary_says_what_was_chosen_and_why(gp) -> None:
     assert summary["model"] == "stationary GP 100%"
     assert summary["why"] == gp.report_.reason
     assert summary["distinct runs"] == "60"
+    assert "With 60 rows this is known only roughly." in gp.report_.trust
+    assert 0 < entry(gp, "gp").seconds <= gp.report_.seconds
 
 
 def test_what_is_being_tried_is_shown(fakes, capsys, monkeypatch) -> None:
@@ -397,3 +382,228 @@ def test_the_user_s_model_is_left_unfitted(fakes) -> None:
     choose({"mine": mine}, noise())
     assert not hasattr(mine, "y_")
     assert mine.random_state is None
+
+
+def test_scores_are_those_of_rows_that_the_model_had_not_seen(fakes) -> None:
+    """A model that writes down what it learnt from and was asked; scores, means and errors are redone by hand."""
+
+    class Scribe(fakes.Mean):
+        notes: ClassVar[list[tuple[np.ndarray, np.ndarray, float, float]]] = []
+
+        def predict_distribution(self, X: Any, of: str = "run") -> Normal:
+            self.notes.append((self.X_[:, 0], np.asarray(X)[:, 0], float(np.mean(self.y_)), float(np.std(self.y_))))
+            return super().predict_distribution(X)
+
+    X, y = smooth(50)
+    report = choose({"scribe": Scribe()}, (X, y)).report_
+    at, scores = dict(zip(X[:, 0], y, strict=True)), {}
+    for learnt, asked, loc, scale in Scribe.notes:
+        assert not set(learnt) & set(asked)
+        assert len(learnt) + len(asked) == 50
+        for x in asked:
+            scores[x] = crps(Normal([loc], scale).ppf(LEVELS), np.array([at[x]]))[0]
+    assert set(scores) == set(X[:, 0])
+    s = np.array(list(scores.values()))
+    assert report.entries[0].crps == pytest.approx(s.mean())
+    assert report.entries[0].crps_se == pytest.approx(s.std() / math.sqrt(50))
+    assert (report.crps, report.crps_se, report.n_scored) == (
+        report.entries[0].crps,
+        report.entries[0].crps_se,
+        report.entries[0].n_scored,
+    )
+
+
+def test_how_far_a_candidate_is_behind_is_told_by_paired_differences(fakes) -> None:
+    X, y = noise(100)
+    model = choose({"low": fakes.Bell(-0.3), "high": fakes.Bell(0.4)}, (X, y))
+    low, high = (crps(Normal(np.full(100, shift), 1.0).ppf(LEVELS), y) for shift in (-0.3, 0.4))
+    best, other = ("low", "high") if low.mean() < high.mean() else ("high", "low")
+    behind = np.abs(low.mean() - high.mean())
+    assert (entry(model, best).behind, entry(model, best).behind_se) == (0, 0)
+    assert entry(model, other).behind == pytest.approx(behind)
+    assert entry(model, other).behind_se == pytest.approx((low - high).std() / 10)
+
+
+def test_row_weights_say_who_is_the_best(fakes) -> None:
+    X, y = noise(70, sd=0.3)
+    y[30:] += 4
+    candidates = {"low": fakes.Bell(0.0, 0.5), "high": fakes.Bell(4.0, 0.5)}
+    weight = np.where(np.arange(70) < 30, 5.0, 1.0)
+    model = AutoSurrogate(candidates=candidates, random_state=0).fit(X, y, sample_weight=weight)
+    assert entry(model, "low").crps < entry(model, "high").crps
+    assert (entry(model, "low").behind, entry(model, "high").behind > 0) == (0, True)
+
+
+def test_the_score_of_the_report_is_near_that_of_new_runs(gp) -> None:
+    X, y = smooth(2_000, seed=1)
+    new = gp.predict_distribution(X).crps(y)
+    standard_error = math.hypot(gp.report_.crps_se, new.std() / math.sqrt(2_000))
+    assert abs(gp.report_.crps - new.mean()) < 4 * standard_error  # false alarm 1 in 16,000; folds have fewer rows
+
+
+def test_the_diagnostics_are_those_of_unseen_rows(fakes) -> None:
+    wrong, right = (choose({"bell": fakes.Bell(shift)}, noise(300)).report_ for shift in (1.5, 0.0))
+    assert "too high" in wrong.trust
+    assert "No sign of miscalibration" in right.trust
+    assert wrong.diagnostics != right.diagnostics
+
+
+@pytest.fixture
+def timed(clock) -> Timed:
+    """Fit with a limit; the model and the time that it took, by the clock of the test."""
+
+    def fit(candidates: dict[str, Any], limit: float | None, n: int = 60) -> tuple[AutoSurrogate, float]:
+        rng = np.random.default_rng(0)
+        started = clock.read()
+        model = AutoSurrogate(candidates=candidates, time_limit=limit, random_state=0)
+        model.fit(rng.uniform(size=(n, 1)), rng.standard_normal(n))
+        return model, clock.read() - started
+
+    return fit
+
+
+def test_many_slow_candidates_end_by_the_limit(fakes, timed) -> None:
+    model, seconds = timed({f"slow {k}": fakes.Slow(0.15, shift=k) for k in range(10)}, 0.6)
+    assert seconds <= LATE * 0.6
+    assert model.report_.chosen[0] == "slow 0"
+    assert "no time" in {e.note for e in model.report_.entries}
+
+
+def test_one_that_alone_had_time_is_not_said_to_be_better(fakes, timed) -> None:
+    for n_others, said in ((1, "one other had no time."), (2, "2 others had no time.")):
+        slow = {f"slow {k}": fakes.Slow(60) for k in range(n_others)}
+        reason = timed({"bell": fakes.Bell(), **slow}, 0.4)[0].report_.reason
+        assert reason == f"Only the Bell finished in time; {said}"
+
+
+def test_a_limit_too_short_for_anything_is_refused(fakes, timed) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"time_limit must leave time for at least one .*got 0.05 .*60 rows; raise it"
+    ):
+        timed({"slow": fakes.Slow(60), "slower": fakes.Slow(90)}, 0.05)
+
+
+def test_until_something_has_worked_all_the_time_may_be_spent_on_it(fakes, timed) -> None:
+    model, seconds = timed({"slow": fakes.Slow(0.6)}, 1.0)  # beyond the share that screening has otherwise
+    assert model.report_.chosen == ("slow",)
+    assert seconds <= LATE * 1.0
+
+
+def test_a_run_out_of_time_returns_the_model_of_the_first_fold(fakes, timed) -> None:
+    model, _ = timed({"slow": fakes.Slow(0.6)}, 1.0, n=50)
+    assert len(model.combination_.models[0].y_) == 40
+    assert model.report_.n_scored == 10
+    assert np.isfinite(model.predict([[0.5]])).all()
+
+
+def test_a_crash_and_a_lack_of_time_are_told_apart(fakes, timed) -> None:
+    with pytest.raises(InvalidInput, match=r"got none \(broken: RuntimeError: the oven is cold; slow: no time\)"):
+        timed({"broken": fakes.Broken(), "slow": fakes.Slow(60)}, 0.3)
+
+
+def test_a_slow_candidate_does_not_take_the_time_of_those_that_are_done(fakes, timed) -> None:
+    model, seconds = timed({"bell": fakes.Bell(), "slow": fakes.Slow(60)}, 0.4)
+    assert model.report_.chosen == ("bell",)
+    assert len(model.combination_.models[0].y_) == 60  # fitted to all rows
+    assert seconds <= LATE * 0.4
+
+
+def test_with_time_enough_the_limit_changes_nothing(fakes, timed) -> None:
+    candidates = {"low": fakes.Bell(-0.5), "high": fakes.Bell(0.7)}
+    free, limited = (timed(candidates, limit)[0].report_ for limit in (None, 60.0))
+    assert (free.crps, free.chosen, free.n_scored) == (limited.crps, limited.chosen, limited.n_scored)
+
+
+def test_nothing_is_begun_when_no_time_is_left(fakes, timed, clock) -> None:
+    """Models that never ask for the time cannot be stopped, but they need not be started."""
+
+    class Stubborn(fakes.Bell):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            clock.turn(0.2)
+            return super().fit(X, y, sample_weight)
+
+    model, seconds = timed({f"stubborn {k}": Stubborn(shift=k) for k in range(8)}, 0.2)
+    assert seconds <= 0.2 + 0.2
+    assert model.report_.chosen == ("stubborn 0",)
+
+
+def draw_runs() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(40, 2))
+    return X, np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(40)
+
+
+@pytest.fixture(scope="module")
+def single() -> AutoSurrogate:
+    return AutoSurrogate(candidates=["gp"], y_bounds=(-3, None), random_state=0).fit(*draw_runs())
+
+
+def joined(kind: Kind) -> AutoSurrogate:
+    """As fitted with two GPs that happened to be worth joining."""
+    X, y = draw_runs()
+    model = AutoSurrogate(candidates=["gp"], random_state=0).fit(X, y)
+    other = StationaryGP(n_starts=1, random_state=1).fit(X, y + X[:, 1])
+    model.combination_ = Combination(kind, (*model.combination_.models, other), np.array([0.25, 0.75]))
+    return model
+
+
+def altered(model: AutoSurrogate, path: Path, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> Path:
+    state = read_state(model.save(path))
+    write_state(path, State(state.kind, {**state.values, **values}, {**state.arrays, **arrays}))
+    return path
+
+
+def test_report_and_answers_survive_the_file(single, tmp_path: Path) -> None:
+    again = load(single.save(tmp_path / "auto.gb"))
+    X = draw_runs()[0]
+    np.testing.assert_array_equal(again.predict_quantiles(X, TAU), single.predict_quantiles(X, TAU))
+    assert again.report_ == single.report_
+    assert again.get_params() == single.get_params()
+    assert again.combination_.bounds == (-3.0, None)
+
+
+@pytest.mark.parametrize("kind", ["average", "pool"])
+@pytest.mark.parametrize("of", ["run", "mean"])
+def test_joined_models_survive_the_file(kind: Kind, of: str, tmp_path: Path) -> None:
+    model = joined(kind)
+    again, X = load(model.save(tmp_path / "auto.gb")), draw_runs()[0]
+    old, new = (each.predict_distribution(X, of=of).ppf(TAU) for each in (model, again))
+    np.testing.assert_array_equal(new, old)
+    assert again.combination_.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("values", "arrays"),
+    [
+        ({"kind": "vote"}, {}),
+        ({"n_models": 0}, {"weights": np.empty(0)}),
+        ({"n_models": 2}, {}),
+        ({"n_models": 2}, {"weights": np.array([0.5, 0.5])}),
+        ({"n_models": "many"}, {}),
+        ({"bounds": [3, -3]}, {}),
+        ({"report": {}}, {}),
+        ({"report": "good"}, {}),
+        ({"model0": {"kind": "Evil", "values": {}}}, {}),
+        ({"model0": 3}, {}),
+        ({"parameters": {"trust_me": True}}, {}),
+        ({}, {"weights": np.array([-1.0])}),
+        ({}, {"weights": np.array([np.nan])}),
+        ({}, {"weights": np.array([np.inf])}),
+    ],
+    ids=repr,
+)
+def test_a_file_that_was_tampered_with_is_refused(values, arrays, single, tmp_path: Path) -> None:
+    path = altered(single, tmp_path / "auto.gb", values, arrays)
+    with pytest.raises(UnreadableFile, match="must"):
+        load(path)
+
+
+def test_a_model_inside_that_is_fitted_to_other_columns_is_refused(single, tmp_path: Path) -> None:
+    X, y = draw_runs()
+    other = StationaryGP(n_starts=1, random_state=0).fit(X[:, :1], y).to_state()
+    state = read_state(single.save(tmp_path / "auto.gb"))
+    values = {name: value for name, value in state.values.items() if name != "model0"}
+    arrays = {name: array for name, array in state.arrays.items() if not name.startswith("model0.")}
+    write_state(tmp_path / "auto.gb", State(state.kind, values, arrays).with_part("model0", other))
+    with pytest.raises((UnreadableFile, InvalidInput), match="features|inputs|columns"):
+        load(tmp_path / "auto.gb").predict(X)

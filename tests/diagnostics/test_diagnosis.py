@@ -1,13 +1,153 @@
+"""Is a model calibrated, and what is wrong: observations, reliability with its bands, findings in words."""
+
 import json
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from genbayes.diagnostics import Diagnostics, diagnose
 from genbayes.diagnostics.decomposition import CrpsDecomposition
+from genbayes.diagnostics.findings import describe, find
+from genbayes.diagnostics.observations import Observations
+from genbayes.diagnostics.reliability import interval_reliability, quantile_reliability
 from genbayes.distribution import Empirical, Mixture, Normal
 from genbayes.errors import InvalidInput
+from genbayes.metrics import share_band
+
+TAU, LEVELS = np.arange(1, 100) / 100, np.arange(1, 50) / 50
+EVEN = (np.arange(500) + 0.5) / 500  # the most regular sample there is
+
+
+def test_weights_become_shares() -> None:
+    rows = Observations.of(Normal(np.zeros(3), 1.0), [3.0, 1.0, 2.0], [1e308, 1e308, 2e307])
+    np.testing.assert_allclose(rows.share, np.array([5, 5, 1]) / 11)
+
+
+def test_rows_are_sorted_together() -> None:
+    rows = Observations.of(Normal([3.0, 1.0, 2.0], 1.0), [3.0, 1.0, 2.0], [3.0, 1.0, 2.0]).sorted()
+    assert rows.y.tolist() == rows.predicted.mean().tolist() == (6 * rows.share).round(9).tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(("weight", "n_effective", "slack"), [([2, 2, 2], 3.0, 0), ([1, 1, 2], 16 / 6, 1)])
+def test_unequal_weights_count_for_fewer_rows(weight: list[float], n_effective: float, slack: int) -> None:
+    rows = Observations.of(Normal(np.zeros(3), 1.0), np.zeros(3), weight)
+    assert (rows.n_effective, rows.slack) == (pytest.approx(n_effective), slack)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ([1.0, -2.0, 1.0], "weight must be zero or positive"),
+        ([0.0, 0.0, 1.0], "y must hold at least 2 rows of positive"),
+    ],
+)
+def test_weights_that_leave_nothing_to_judge_are_refused(weight: list[float], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Observations.of(Normal(np.zeros(3), 1.0), np.zeros(3), weight)
+
+
+def curves(u: np.ndarray) -> tuple:
+    weight = np.full(len(u), 1 / len(u))
+    return quantile_reliability(u, u, weight, len(u)), interval_reliability(u, u, weight, len(u))
+
+
+@pytest.mark.parametrize("n", [30, 1000])
+def test_a_calibrated_forecast_leaves_one_of_both_bands_in_about_five_percent_of_samples(n: int) -> None:
+    u = np.random.default_rng(0).uniform(size=n)
+    quantiles, intervals = curves(u)
+    below = np.random.default_rng(1).multinomial(n, [0.01] * 100, size=10_000).cumsum(axis=1)[:, :-1] / n
+    j = np.arange(1, 50)
+    held = below[:, 49 + j] - below[:, 49 - j]
+    left = np.zeros(10_000, dtype=bool)
+    for share, curve in ((below, quantiles), (held, intervals)):
+        left |= ((share < curve.lower - 1e-9) | (share > curve.upper + 1e-9)).any(axis=1)
+    # each band is left in 2.5%; standard error of 10,000 samples 0.0022
+    assert 0.04 - 3 * 0.0022 < left.mean() < 0.05 + 3 * 0.0022
+
+
+def test_each_band_takes_half_of_the_five_percent() -> None:
+    quantiles, intervals = curves(np.random.default_rng(0).uniform(size=100))
+    np.testing.assert_allclose(quantiles.lower, share_band(TAU, 100, 0.975)[0])
+    np.testing.assert_allclose(intervals.upper, share_band(LEVELS, 100, 0.975)[1])
+
+
+def test_the_ends_of_the_interval_of_level_90_are_the_quantiles_at_5_and_95() -> None:
+    u = np.random.default_rng(0).uniform(size=200)
+    intervals = curves(u)[1]
+    assert intervals.nominal[44] == 0.9
+    assert intervals.share[44] == pytest.approx(((u > 0.05) & (u <= 0.95)).mean())
+
+
+def test_the_preferred_level_is_shown_where_it_lies_outside() -> None:
+    quantiles, intervals = curves(np.full(100, 0.99))
+    assert quantiles.nominal[quantiles.worst(0.5)] == 0.5
+    assert intervals.nominal[intervals.worst(0.9)] == 0.9
+
+
+def test_otherwise_the_level_farthest_out_is_shown() -> None:
+    u = (np.arange(400) + 0.5) / 400
+    u[:40] = 0.001  # only the lowest tail is wrong
+    quantiles = curves(u)[0]
+    assert quantiles.outside.any()
+    assert quantiles.nominal[quantiles.worst(0.5)] < 0.1
+
+
+def test_slack_widens_the_band_by_rows() -> None:
+    u = np.random.default_rng(0).uniform(size=50)
+    weight = np.full(50, 0.02)
+    tight, loose = (quantile_reliability(u, u, weight, 50, slack) for slack in (0, 1))
+    np.testing.assert_allclose(loose.upper, np.minimum(tight.upper + 0.02, 1))
+    assert loose.p_value >= tight.p_value
+
+
+def judge(u: np.ndarray) -> tuple[tuple[str, ...], str]:
+    """Findings and sentence for PIT values u."""
+    n = len(u)
+    spread = (u, u, np.full(n, 1 / n), n)
+    quantiles, intervals = quantile_reliability(*spread), interval_reliability(*spread)
+    findings = find(quantiles, intervals, *spread)
+    p_value = min(1.0, 2 * min(quantiles.p_value, intervals.p_value))
+    return findings, describe(findings, quantiles, intervals, n, p_value)
+
+
+@pytest.mark.parametrize(
+    ("scale", "shift", "findings"),
+    [
+        (1.0, 0.0, ()),
+        (0.7, 0.0, ("narrow",)),
+        (1.5, 0.0, ("wide",)),
+        (1.0, 0.4, ("low",)),
+        (1.0, -0.4, ("high",)),
+        (0.5, 0.3, ("narrow", "low")),
+        (0.5, -1.0, ("high", "narrow")),
+    ],
+)
+def test_normal_laws_of_wrong_spread_and_place_are_told_apart(
+    scale: float, shift: float, findings: tuple[str, ...]
+) -> None:
+    assert judge(norm.cdf((norm.ppf(EVEN) + shift) / scale))[0] == findings
+
+
+def test_laws_that_are_wrong_in_neither_mean_nor_spread_have_a_wrong_shape() -> None:
+    side = np.where(EVEN < 0.5, -1.0, 1.0)  # two peaks at plus and minus 1: normal scores of mean 0 and spread 1
+    score = side * (1.0 + 0.1 * norm.ppf(np.abs(2 * EVEN - 1)).clip(-2, 2))
+    findings, sentence = judge(norm.cdf(score / score.std()))
+    assert findings == ("shape",)
+    assert sentence.startswith("The predicted distributions have the wrong shape: ")
+
+
+def test_two_findings_make_one_sentence() -> None:
+    sentence = judge(norm.cdf((norm.ppf(EVEN) + 0.3) / 0.5))[1]
+    assert sentence.startswith("The intervals are too narrow and the predictions are too low: intervals meant to hold")
+    assert ", and " in sentence
+    assert "of the observations lie above the predicted median." in sentence
+
+
+def test_observations_beyond_the_law_are_far_out_but_not_infinitely() -> None:
+    findings, _ = judge(np.r_[np.zeros(60), EVEN[60:-60], np.ones(60)])
+    assert findings == ("narrow",)
 
 
 @pytest.fixture
@@ -26,9 +166,6 @@ def check(n: int, *, scale: float = 1.0, shift: float = 0.0, seed: int = 0, **op
 def share_judged(n: int, n_samples: int, **options: Any) -> float:
     """Share of samples in which something speaks against calibration."""
     return float(np.mean([not check(n, seed=100 + i, **options).calibrated for i in range(n_samples)]))
-
-
-# false alarms and power
 
 
 @pytest.mark.slow
@@ -77,9 +214,6 @@ def test_a_wrong_shape_is_found(without_decomposition: None) -> None:
     assert found.p_value < 1e-6
 
 
-# words
-
-
 def test_nothing_is_said_against_calibration_without_reason() -> None:
     assert check(1000).sentence == ("No sign of miscalibration in 1,000 rows.")
 
@@ -113,9 +247,6 @@ def test_a_doubtful_verdict_gives_its_chance(without_decomposition: None) -> Non
     doubtful = [found for found in (check(60, scale=0.8, seed=s) for s in range(60)) if 0.001 < found.p_value < 0.05]
     assert doubtful
     assert all(" bad about " in found.sentence for found in doubtful)
-
-
-# atoms, weights, form
 
 
 def test_atoms_cause_no_false_alarm(without_decomposition: None) -> None:

@@ -21,7 +21,7 @@ ABOUT = {  # what each layer is for, by its first place
     "design": "which runs to make next",
     "auto": "choose and join models; maximise a score",
     "conformal": "can the answers be trusted?",
-    "models/informed": "models that stand on others",
+    "models/gp_informed": "models that stand on others",
     "models/network": "the paper's method",
     "models/gp": "Gaussian processes, jumps, trees",
     "models/base": "what every model offers; the training loop",

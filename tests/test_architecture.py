@@ -14,7 +14,7 @@ LAYERS = [
     {"training", "models/base", "models/protocols", "models/registry"},
     {"models/regimes", "models/gp", "models/trees"},
     {"models/network"},
-    {"models/informed", "models/jumps"},
+    {"models/gp_informed", "models/jump_gp"},
     {"conformal", "diagnostics"},
     {"auto", "optimise"},
     {"design"},

@@ -102,5 +102,5 @@ def fakes() -> SimpleNamespace:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Hands:
     """The clock of every deadline and time limit, in the hands of the test."""
     monkeypatch.setattr("genbayes.deadline.now", HANDS.read)
-    monkeypatch.setattr("genbayes.auto.trials.now", HANDS.read)
+    monkeypatch.setattr("genbayes.auto.candidates.now", HANDS.read)
     return HANDS

@@ -25,7 +25,7 @@ from genbayes.models.gp.deep.estimator import DeepGP
 from genbayes.models.gp.heteroskedastic import HeteroskedasticGP
 from genbayes.models.gp.sparse import SparseGP
 from genbayes.models.gp.stationary import StationaryGP
-from genbayes.models.jumps import ModularJumpGP, RegimeGP
+from genbayes.models.jump_gp import ModularJumpGP, RegimeGP
 from genbayes.models.trees.boosted import BoostedQuantiles
 from genbayes.persistence import State, read_state, write_state
 from genbayes_bench.rivals.forest import QuantileForest

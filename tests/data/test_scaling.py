@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genbayes.data.categories import CategoryCoder
-from genbayes.data.coverage import N_KEPT, InputCoverage
 from genbayes.data.dataset import Dataset
+from genbayes.data.extrapolation import N_KEPT, InputCoverage
 from genbayes.data.scaling import InputScaler, ResponseScaler, as_bounds, weighted_moments
 from genbayes.errors import InvalidInput
 

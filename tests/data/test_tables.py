@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from genbayes.data import check_table_path, load_motorcycle, read_table, write_table
-from genbayes.data.delimited import parse_delimited
+from genbayes.data.csv_reader import parse_delimited
 from genbayes.errors import InvalidInput, UnreadableFile, UnwritableFile
 
 TABLE = pd.DataFrame({"x": [0.1, 1e-300, -3.0], "n": [1, 2, 3], "gas": ["O2", "He", "O2"], "ok": [True, False, True]})

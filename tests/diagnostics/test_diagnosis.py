@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from genbayes.diagnostics import Diagnostics, diagnose
-from genbayes.diagnostics.decomposition import CrpsDecomposition
+from genbayes.diagnostics.crps_decomposition import CrpsDecomposition
 from genbayes.diagnostics.findings import describe, find
 from genbayes.diagnostics.observations import Observations
 from genbayes.diagnostics.reliability import interval_reliability, quantile_reliability

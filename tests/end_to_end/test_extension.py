@@ -72,7 +72,7 @@ import numpy as np
 from nearest import Nearest
 
 from genbayes import AutoSurrogate, ConformalSurrogate, load
-from genbayes.auto.trials import choose_candidates
+from genbayes.auto.candidates import choose_candidates
 from genbayes.models.registry import Facts
 
 X = np.random.default_rng(0).uniform(size=(80, 1))

@@ -9,7 +9,7 @@ import pytest
 
 import genbayes
 from genbayes import AutoSurrogate, ConformalSurrogate, InvalidInput, load, register_model, registered_models
-from genbayes.auto.trials import choose_candidates
+from genbayes.auto.candidates import choose_candidates
 from genbayes.errors import GenBayesWarning, UnreadableFile
 from genbayes.models import StationaryGP, registry
 from genbayes.models.registry import OUR_PARTS, OURS, Facts, RegisteredModel, adopt_models, registered_here

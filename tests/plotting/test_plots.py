@@ -24,7 +24,7 @@ from genbayes.plotting import (
     plot_shares,
     plot_training,
 )
-from genbayes.plotting.fan import MOST_DOTS
+from genbayes.plotting.fan_chart import MOST_DOTS
 from genbayes.plotting.scores import MOST_WHISKERS
 from genbayes.plotting.style import BLUE, ORANGE
 

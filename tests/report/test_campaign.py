@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from genbayes import Box, Campaign
-from genbayes.campaign.learning import NO_CURVE, LearningCurve
+from genbayes.campaign.learning_curve import NO_CURVE, LearningCurve
 from genbayes.data import Choice, Log
 from genbayes.report.campaign import (
     describe_status,

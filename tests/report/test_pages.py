@@ -14,7 +14,7 @@ import pytest
 
 from genbayes import AutoSurrogate, Campaign
 from genbayes.auto import SelectionReport
-from genbayes.campaign.learning import LearningCurve
+from genbayes.campaign.learning_curve import LearningCurve
 from genbayes.data import Choice, Log
 from genbayes.errors import InvalidInput, UnwritableFile
 from genbayes.report import write_assessment, write_campaign, write_comparison

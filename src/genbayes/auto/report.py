@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.auto.candidates import NO_TIME, Trials
 from genbayes.auto.stacking import LEVELS, Stack
-from genbayes.auto.trials import NO_TIME, Trials
 from genbayes.diagnostics import diagnose
 from genbayes.distribution import Mixture, PredictiveDistribution, QuantileFunction
 from genbayes.metrics import mean_and_error

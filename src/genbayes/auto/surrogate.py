@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.auto.candidates import NO_TIME, Candidate, Clock, Trials, choose_candidates
 from genbayes.auto.report import SelectionReport, write_report
 from genbayes.auto.stacking import Kind, Stack, choose_stack, find_team, is_not_clearly_worse
-from genbayes.auto.trials import NO_TIME, Candidate, Clock, Trials, choose_candidates
 from genbayes.data.columns import MIN_ROWS
 from genbayes.data.folds import draw_folds
 from genbayes.data.scaling import Bounds, as_bounds

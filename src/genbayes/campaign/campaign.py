@@ -39,7 +39,7 @@ from genbayes.validation import check_choice, check_count, check_nonnegative, ch
 if TYPE_CHECKING:
     import pandas as pd
 
-    from genbayes.campaign.learning import LearningCurve
+    from genbayes.campaign.learning_curve import LearningCurve
     from genbayes.campaign.running import Tally
     from genbayes.campaign.store import Store
     from genbayes.design import Proposer
@@ -418,7 +418,7 @@ class Campaign:
         Returns:
             The curve, empty where there are too few runs.
         """
-        from genbayes.campaign.learning import learn_from_records
+        from genbayes.campaign.learning_curve import learn_from_records
 
         return learn_from_records(self.records(), self.space, self.settings.seed, model, verbose=verbose)
 

@@ -14,7 +14,7 @@ from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
     from genbayes.campaign import Campaign, Trial
-    from genbayes.campaign.learning import LearningCurve
+    from genbayes.campaign.learning_curve import LearningCurve
 
 
 app = typer.Typer(

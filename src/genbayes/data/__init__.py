@@ -10,7 +10,7 @@ from genbayes.data.columns import (
     select_inputs,
     split_target,
 )
-from genbayes.data.coverage import InputCoverage
+from genbayes.data.extrapolation import InputCoverage
 from genbayes.data.folds import hold_out
 from genbayes.data.tables import check_table_path, load_motorcycle, read_table, write_table
 

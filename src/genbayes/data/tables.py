@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from genbayes.data.delimited import parse_delimited
+from genbayes.data.csv_reader import parse_delimited
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.validation import suggest
 from genbayes.writing import check_writable, write_atomically

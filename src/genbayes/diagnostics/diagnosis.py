@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
-from genbayes.diagnostics.decomposition import CrpsDecomposition, decompose_crps
+from genbayes.diagnostics.crps_decomposition import CrpsDecomposition, decompose_crps
 from genbayes.diagnostics.findings import Finding, describe, find
 from genbayes.diagnostics.observations import Observations
 from genbayes.diagnostics.reliability import Reliability, interval_reliability, quantile_reliability

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from genbayes.models.gp.heteroskedastic import HeteroskedasticGP
     from genbayes.models.gp.sparse import SparseGP
     from genbayes.models.gp.stationary import StationaryGP
-    from genbayes.models.informed import GPInformedSurrogate
-    from genbayes.models.jumps import ModularJumpGP, RegimeGP
+    from genbayes.models.gp_informed import GPInformedSurrogate
+    from genbayes.models.jump_gp import ModularJumpGP, RegimeGP
     from genbayes.models.network.surrogate import QuantileSurrogate
     from genbayes.models.trees.boosted import BoostedQuantiles
 

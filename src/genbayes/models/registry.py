@@ -129,7 +129,7 @@ OURS = (
     RegisteredModel(
         name="regime-gp",
         title="GP of each regime",
-        home="genbayes.models.jumps:RegimeGP",
+        home="genbayes.models.jump_gp:RegimeGP",
         disk_name="RegimeGP",
         assumes="regimes that y itself reveals, smooth within each, that say nothing about each other",
         suits="a response that jumps, with runs enough on each level",
@@ -138,7 +138,7 @@ OURS = (
     RegisteredModel(
         name="jump-gp",
         title="modular jump GP",
-        home="genbayes.models.jumps:ModularJumpGP",
+        home="genbayes.models.jump_gp:ModularJumpGP",
         disk_name="ModularJumpGP",
         assumes="two regimes that y itself reveals, smooth within each",
         suits="a response that jumps between two levels",
@@ -187,7 +187,7 @@ OURS = (
     RegisteredModel(
         name="gp-iqn",
         title="GP-informed quantile network",
-        home="genbayes.models.informed:GPInformedSurrogate",
+        home="genbayes.models.gp_informed:GPInformedSurrogate",
         disk_name="GPInformedSurrogate",
         assumes="the mean of a stationary GP; residuals of any shape",
         suits="a smooth mean with noise that is not normal",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genbayes.campaign.learning import LearningCurve
+from genbayes.campaign.learning_curve import LearningCurve
 from genbayes.campaign.trial import Record
 from genbayes.data import Box, Choice, Integer, Log
 from genbayes.data.box import Input

@@ -8,7 +8,7 @@ import pytest
 
 from genbayes import InvalidInput, QuantileSurrogate, load
 from genbayes.errors import UnreadableFile
-from genbayes.models.network import trials
+from genbayes.models.network import plans
 from genbayes.models.regimes import Identity
 from genbayes.persistence import State, read_state, write_state
 
@@ -40,13 +40,13 @@ def test_a_loaded_model_answers_as_the_saved_one(make, runs, tmp_path: Path, set
 
 
 def test_a_network_with_fourier_features_survives(make, runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plans = trials.possible_plans
-    monkeypatch.setattr(trials, "possible_plans", lambda *given: [trials.fourier_plan(plans(*given), None)])
+    possible = plans.possible_plans
+    monkeypatch.setattr(plans, "possible_plans", lambda *given: [plans.fourier_plan(possible(*given), None)])
     model = make(prior_scale=0.5).fit(*runs)
-    assert model.summary()["Fourier features"] == str(trials.N_FOURIER)
+    assert model.summary()["Fourier features"] == str(plans.N_FOURIER)
     path = model.save(tmp_path / "model.gb")
     np.testing.assert_array_equal(load(path).predict(runs[0]), model.predict(runs[0]))
-    assert read_state(path).value("settings")["shape"]["n_fourier"] == trials.N_FOURIER
+    assert read_state(path).value("settings")["shape"]["n_fourier"] == plans.N_FOURIER
 
 
 def test_names_and_categories_survive(make, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from genbayes.data.folds import draw_member_folds
 from genbayes.models.base import ScaledRuns
 from genbayes.models.network import DEFAULT, IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn, recipes, trials
 from genbayes.models.network.fit import choose_spread, stretch
+from genbayes.models.network.plans import N_FOURIER, Attempt, Plan, Team, best_of, fourier_plan, measure_relevance
 from genbayes.models.network.recipes import fast_settings
-from genbayes.models.network.trials import N_FOURIER, Attempt, Plan, Team, best_of, fourier_plan, measure_relevance
 from genbayes.training import History, TrainingSettings
 
 

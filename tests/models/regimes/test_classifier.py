@@ -10,7 +10,7 @@ from genbayes.models.regimes import classifier
 from genbayes.models.regimes.classifier import RegimeClassifier, fit_classifier
 from genbayes.models.regimes.mixture import responsibilities
 from genbayes.models.regimes.perceptron import PerceptronScores, fit_perceptrons
-from genbayes.models.regimes.stacking import fit_stack, mixture_loss
+from genbayes.models.regimes.probabilities import fit_stack, mixture_loss
 from genbayes.models.regimes.svm import fit_kernel
 from genbayes.persistence import State
 

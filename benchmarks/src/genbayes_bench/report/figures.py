@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genbayes.plotting.fan import plot_fan
+from genbayes.plotting.fan_chart import plot_fan
 from genbayes.plotting.style import FONT_SIZE, INK
 from genbayes_bench.figure_data import figure_data_of
 from genbayes_bench.paper_values import PAPER, PAPER_NAMES, Published

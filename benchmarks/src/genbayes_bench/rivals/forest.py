@@ -24,8 +24,8 @@ from genbayes.distribution import QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.protocols import Of
-from genbayes.models.trees.arrays import TreeArrays, trees_from_sklearn
 from genbayes.models.trees.boosted import load_engine
+from genbayes.models.trees.tree_arrays import TreeArrays, trees_from_sklearn
 from genbayes.persistence import State
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState

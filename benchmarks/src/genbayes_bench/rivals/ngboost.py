@@ -24,8 +24,8 @@ from genbayes.errors import UnreadableFile
 from genbayes.metrics import crps_normal
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.protocols import Of
-from genbayes.models.trees.arrays import TreeArrays, trees_from_sklearn
 from genbayes.models.trees.boosted import PATIENCE, best_length, load_engine
+from genbayes.models.trees.tree_arrays import TreeArrays, trees_from_sklearn
 from genbayes.persistence import State
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState

@@ -32,8 +32,8 @@ from genbayes.models.network.ensemble import (
 from genbayes.models.network.fit import IQNSettings
 from genbayes.models.network.iqn import NetworkShape, PriorIQN
 from genbayes.models.network.loss import DEFAULT, QUANTILE_DOMINANT, LossWeights
+from genbayes.models.network.plans import train_fast
 from genbayes.models.network.recipes import train_paper
-from genbayes.models.network.trials import train_fast
 from genbayes.models.protocols import Of, SplitsRegimes
 from genbayes.models.regimes import Bimodality, FeatureMap, Identity, measure_bimodality
 from genbayes.models.regimes.failure import FailureModel, learn_failures, part_failures

@@ -18,7 +18,7 @@ from genbayes.data.folds import draw_stratified_folds
 from genbayes.data.scaling import InputScaler
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.regimes.perceptron import PerceptronScores, fit_perceptrons
-from genbayes.models.regimes.stacking import LinearScores, Member, Stack, fit_linear, fit_stack
+from genbayes.models.regimes.probabilities import LinearScores, Member, Stack, fit_linear, fit_stack
 from genbayes.models.regimes.svm import KernelScores, KernelTrials, walk
 from genbayes.persistence import State
 from genbayes.progress import Report

@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.deadline import require_time
 from genbayes.errors import UnreadableFile
-from genbayes.models.regimes.stacking import fit_stack
+from genbayes.models.regimes.probabilities import fit_stack
 from genbayes.persistence import State
 
 WIDTHS = (0.02, 0.06, 0.2, 0.6, 2.0, 6.0, 20.0, 60.0)  # gamma times p, since |z - z'|^2 is about 2 p

@@ -21,7 +21,7 @@ from genbayes.distribution import QuantileFunction
 from genbayes.errors import MissingExtra, UnreadableFile
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.protocols import Of
-from genbayes.models.trees.arrays import Tree, TreeArrays, trees_from_lightgbm
+from genbayes.models.trees.tree_arrays import Tree, TreeArrays, trees_from_lightgbm
 from genbayes.persistence import State
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState

@@ -64,7 +64,7 @@ def test_the_true_law_is_hardly_miscalibrated() -> None:
 
 
 def test_luck_explains_the_miscalibration_of_a_true_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("genbayes.diagnostics.decomposition.N_THRESHOLDS", 25)  # for speed
+    monkeypatch.setattr("genbayes.diagnostics.crps_decomposition.N_THRESHOLDS", 25)  # for speed
     parts = []
     for seed in range(30):
         loc, scale, y = simulate(100, seed)

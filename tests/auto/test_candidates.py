@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genbayes import InvalidInput
-from genbayes.auto.trials import Candidate, Clock, Trials, choose_candidates
+from genbayes.auto.candidates import Candidate, Clock, Trials, choose_candidates
 from genbayes.data.dataset import Dataset
 from genbayes.metrics import crps
 from genbayes.models.gp.stationary import EXACT_LIMIT

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genbayes.campaign.learning import LearningCurve, learn_curve
+from genbayes.campaign.learning_curve import LearningCurve, learn_curve
 from genbayes.distribution import Normal
 
 

@@ -8,8 +8,8 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from genbayes.errors import UnreadableFile
-from genbayes.models.trees import arrays as module
-from genbayes.models.trees.arrays import Tree, TreeArrays, trees_from_lightgbm, trees_from_sklearn
+from genbayes.models.trees import tree_arrays as module
+from genbayes.models.trees.tree_arrays import Tree, TreeArrays, trees_from_lightgbm, trees_from_sklearn
 from genbayes.persistence import State
 
 ONE = np.array([0])

@@ -134,9 +134,10 @@ class NetworkEnsemble(DesignModel):
 
     def score_unseen(self) -> FloatArray:
         """CRPS of each run by a member that held it out, in units of y, NaN where none did, shape (n,)."""
-        aside = assign_member_folds(len(self._rows), self.n_members)
+        n = len(self._rows.y)
+        aside = assign_member_folds(n, self.n_members)
         found = held_out_scores(self.network_, self._rows, torch.as_tensor(aside)).double().numpy()
-        scores = np.full(len(self._rows), np.nan)
+        scores = np.full(n, np.nan)
         scores[aside.ravel()] = self.scaler_.scale * found.ravel()
         return scores
 

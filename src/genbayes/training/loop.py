@@ -113,16 +113,17 @@ def minimise(
     """
     started = time.perf_counter()
     weights = FlatWeights(parameters)
-    adam = AveragedAdam(weights, settings.weight_decay, settings.averaging)
-    best = BestWeights(weights, settings.patience)
+    adam, best = (
+        AveragedAdam(weights, settings.weight_decay, settings.averaging),
+        BestWeights(weights, settings.patience),
+    )
     batches = draw_batches(learn, settings.batch_size, generators, weights.flat.device)
     per_epoch = 1 if settings.batch_size is None else max(1, math.ceil(len(learn[0]) / settings.batch_size))
     total = torch.zeros((), device=weights.flat.device)  # of the losses since the last note
     notes: list[tuple[float, float]] = []
-    done, is_unfinished = 0, True  # steps of earlier rounds; whether members are still improving
+    done, is_unfinished = 0, False  # steps of earlier rounds; whether members are still improving
     with closing(ThreadChooser()) as threads:
-        while is_unfinished and done < settings.most_epochs * per_epoch:
-            n_steps = done + settings.n_epochs * per_epoch  # of this round: n, 2n, 4n, ...
+        for n_steps in [settings.n_epochs * per_epoch * 2**number for number in range(settings.n_rounds)]:
             steps_between = max(1, n_steps // N_NOTES)
             for step in range(1, n_steps + 1):
                 require_time()
@@ -143,14 +144,15 @@ def minimise(
                     if is_over:
                         break
             is_unfinished = held_out is not None and best.should_go_on((done + n_steps / 2) / per_epoch)
+            if not is_unfinished:
+                break
             done += n_steps
     adam.swap()
     best.restore()
     weights.release()
     checks = [(epoch, float(score.mean())) for epoch, score in best.seen]
     (at, losses), (checked_at, scores) = (np.reshape(np.array(points), (-1, 2)).T for points in (notes, checks))
-    seconds = time.perf_counter() - started
-    return History(at, losses, checked_at, scores, seconds, threads.chosen, is_unfinished)
+    return History(at, losses, checked_at, scores, time.perf_counter() - started, threads.chosen, is_unfinished)
 
 
 def _require_finite(loss: float, step: int, n_steps: int) -> None:

@@ -59,9 +59,10 @@ def test_the_paper_s_network_has_the_papers_number_of_weights() -> None:
 def test_embedded_blocks_replace_one_hot_columns() -> None:
     network = make(blocks=((1, 3, 2),))
     Z = torch.tensor([[0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])
-    embedded = network.embed_inputs(Z.expand(1, -1, -1))[0]
     weight, bias = network.embeddings[0].weight[0], network.embeddings[0].bias[0]
-    torch.testing.assert_close(embedded, torch.cat([Z[:, :1], weight + bias], dim=1))
+    embedded = torch.cat([Z[:, :1], weight + bias], dim=1)
+    expected = torch.relu(embedded @ network.f_x[0].weight[0] + network.f_x[0].bias[0])
+    torch.testing.assert_close(network.features(Z.expand(1, -1, -1))[0], expected)
 
 
 @pytest.mark.parametrize("n_inputs", [1, 2, 20])

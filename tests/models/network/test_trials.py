@@ -133,7 +133,7 @@ class ScriptedTeam(Team):
     """A team whose attempts have the scores that a test gives, by the name of the plan and its rounds."""
 
     def __init__(self, scores: dict[tuple[str, int], float], unfinished: str, n_rows: int = 100) -> None:
-        super().__init__(range(n_rows), None, [], False)
+        super().__init__(Rows(None, range(n_rows), None), None, [], False)
         object.__setattr__(self, "script", (scores, unfinished.split(), []))
 
     def train(self, plan: Plan, first: int, last: int, n_rounds: int | None = None) -> Attempt:

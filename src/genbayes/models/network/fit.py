@@ -54,9 +54,6 @@ class Rows:
     y: Tensor
     weight: Tensor
 
-    def __len__(self) -> int:
-        return len(self.y)
-
 
 def fit_iqn(
     rows: Rows,
@@ -87,7 +84,7 @@ def fit_iqn(
     Returns:
         The fitted network and the course of its training.
     """
-    n, n_members = len(rows), settings.shape.n_members
+    n, n_members = len(rows.y), settings.shape.n_members
     if network is None:
         network = PriorIQN(settings.shape, generators, settings.prior_scale).to(rows.Z.device)
         network.adapt_to(rows.Z, input_scale)
@@ -117,10 +114,10 @@ def _paper_objective(
     masks = _Masks(settings, generators, rows.Z.device)
 
     def loss(batch: Tensor) -> Tensor:
-        assert batch.shape[1] == len(rows), "the paper trains on the full batch"
+        assert batch.shape[1] == len(rows.y), "the paper trains on the full batch"
         tau = torch.stack([torch.rand(1, 1, generator=g) for g in generators]).to(rows.Z.device)
         phi = cosine_embedding(tau, settings.shape.n_cosines)
-        mu, q = network.predict_heads(Z, phi, masks.draw(len(rows)))
+        mu, q = network.predict_heads(Z, phi, masks.draw(len(rows.y)))
         return (weight.unsqueeze(-1) * three_term_loss(y, mu, q, tau, settings.weights)).mean(dim=(1, 2))
 
     return loss

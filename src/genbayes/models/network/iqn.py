@@ -143,20 +143,19 @@ class IQN(nn.Module):
         norms: Tensor = torch.linalg.vector_norm(first.weight, dim=2)
         return norms
 
-    def embed_inputs(self, Z: Tensor) -> Tensor:
-        """Inputs times their scales, one-hot blocks replaced by their learnt embeddings, (K, b, p) -> (K, b, p')."""
-        Z = Z * self.input_scale
-        if not self.shape.blocks:
-            return Z
-        parts, stop = [], 0
-        for layer, (start, end, _) in zip(self.embeddings, self.shape.blocks, strict=True):
-            parts += [Z[..., stop:start], layer(Z[..., start:end])]
-            stop = end
-        return torch.cat([*parts, Z[..., stop:]], dim=-1)
-
     def features(self, Z: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
-        """f_x, (K, b, p) -> (K, b, n_merge); `masks` multiply the hidden layers (dropout)."""
-        h = self.embed_inputs(Z)
+        """f_x, (K, b, p) -> (K, b, n_merge); `masks` multiply the hidden layers (dropout).
+
+        Inputs are multiplied by their scales, one-hot blocks replaced by their learnt embeddings, Fourier features
+        appended.
+        """
+        h = Z * self.input_scale
+        if self.shape.blocks:
+            parts, stop = [], 0
+            for layer, (start, end, _) in zip(self.embeddings, self.shape.blocks, strict=True):
+                parts += [h[..., stop:start], layer(h[..., start:end])]
+                stop = end
+            h = torch.cat([*parts, h[..., stop:]], dim=-1)
         if self.fourier is not None:
             h = torch.cat([h, self.fourier(h)], dim=-1)
         for i, layer in enumerate(self.f_x):

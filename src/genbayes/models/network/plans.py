@@ -55,7 +55,7 @@ def train_fast(model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Genera
     """Train by the recipe "fast"; what the user has set is not chosen."""
     started = time.perf_counter()
     rows, settings = as_tensors(runs, model.device), fast_settings(model, runs)
-    n, n_members, device = len(rows), settings.shape.n_members, rows.Z.device
+    n, n_members, device = len(rows.y), settings.shape.n_members, rows.Z.device
     # one stream for each purpose, so that member j does not depend on the number of members
     rng_pilot, rng_folds, rng_members = rng.spawn(3)
     aside = torch.as_tensor(draw_member_folds(n, max(n_members, N_TRIAL), rng_folds), device=device)
@@ -108,7 +108,7 @@ def measure_relevance(
     n_inputs, batch_size, n_steps = rows.Z.shape[1], 128, 400
     if n_inputs <= 2:
         return np.ones(n_inputs)
-    n_epochs = min(max(1, n_steps // -(-len(rows) // batch_size)), most_epochs or n_steps)
+    n_epochs = min(max(1, n_steps // -(-len(rows.y) // batch_size)), most_epochs or n_steps)
     settings = IQNSettings(
         NetworkShape(n_inputs, n_hidden=64, n_layers=2, n_merge=32),
         LossWeights(0.0, 0.0, 1.0),
@@ -255,7 +255,7 @@ class Team:
                 attempts[i] = self.train(plan, 0, N_TRIAL)
         best = best_of(attempts)
         is_dimmed = bool((plans[0].input_scale < 1).any())
-        if fourier is None or not (any(goes_on) or len(self.rows) >= MANY_RUNS or is_dimmed):
+        if fourier is None or not (any(goes_on) or len(self.rows.y) >= MANY_RUNS or is_dimmed):
             return best
         fine = self.train(fourier, 0, N_TRIAL)
         return fine if fine.clearly_beats(best) else best

@@ -162,7 +162,8 @@ class QuantileSurrogate(ScaledSurrogate):
             failed, done = part_failures(X, y, sample_weight)
         data = self._take_runs(*done, bounds)
         self.weights_ = self._choose_weights(data)
-        self.features_ = _as_maps(self.features)
+        maps = self.features if isinstance(self.features, (list, tuple)) else [self.features]
+        self.features_ = [_copied_map(each) for each in maps if each is not None]
         rng_features, rng_cover, rng_training = rng.spawn(3)
         Z, responses = data.X, data.y
         for feature_map, child in zip(self.features_, rng_features.spawn(len(self.features_)), strict=True):
@@ -347,13 +348,12 @@ class QuantileSurrogate(ScaledSurrogate):
         return X
 
 
-def _as_maps(features: FeatureMap | Sequence[FeatureMap] | None) -> list[FeatureMap]:
-    """Unfitted copies of the feature maps, in order."""
-    maps = list(features) if isinstance(features, (list, tuple)) else [] if features is None else [features]
-    for each in maps:
-        if not isinstance(each, FeatureMap):
-            raise InvalidInput(f"features must be None, a feature map or a list of them, got {each!r}")
-    return [clone(each) for each in maps]
+def _copied_map(given: object) -> FeatureMap:
+    """An unfitted copy of a feature map; what is none is refused."""
+    if not isinstance(given, FeatureMap):
+        raise InvalidInput(f"features must be None, a feature map or a list of them, got {given!r}")
+    copy: FeatureMap = clone(given)
+    return copy
 
 
 def _regime_map(maps: Sequence[FeatureMap]) -> SplitsRegimes | None:

@@ -1,4 +1,4 @@
-"""What travels between a campaign and those who run it: a trial to run, settings, a summary of where things stand."""
+"""What travels between a campaign and those who run it: trials, settings, records as a table, where things stand."""
 
 from __future__ import annotations
 

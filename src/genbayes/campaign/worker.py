@@ -1,7 +1,10 @@
-"""A worker: runs a program for trial after trial, until the budget is spent or somebody ends it.
+"""A worker: runs any program for trial after trial, until the budget is spent or somebody ends it.
 
+Inputs go in as words of the program's command line, and as a JSON object on its standard input; the number of the trial
+is in the environment variable GENBAYES_TRIAL; the response is the last line of its output.
 SIGTERM and Ctrl-C end it cleanly: the program is ended, the trial is handed back, and another worker can have it at
-once. A worker that is killed outright lets its lease lapse; no more than that run is lost.
+once. The program has a process group of its own, so that it is ended with all its children. A worker that is killed
+outright lets its lease lapse; no more than that run is lost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The one look of every picture: palette, axes without ornament, labels that cannot break a figure.
+"""The one look of every picture: palette, axes without ornament, labels that cannot break a figure; figures as SVG.
 
 Colours are those of Okabe and Ito (2008), told apart by people with any common colour blindness. Nothing global
 is changed: axes made here are dressed one by one, axes of a caller keep the caller's style.
@@ -161,6 +161,8 @@ def default_settings() -> Iterator[None]:
 def to_svg(figure: Figure, name: str, description: str) -> str:
     """An `<svg>` element for an HTML page; the same figure gives the same text.
 
+    Matplotlib writes a stand-alone document. Inside a page its prolog, metadata and namespaces are not needed, its
+    style sheet would leak, its identifiers would clash with those of the next figure: these are taken out or renamed.
     The palette's colours become `var(--blue, #0072b2)` and so on, so that a page may restyle them for a dark
     screen. Characters that Matplotlib's font lacks are left to the browser.
 

@@ -1,4 +1,4 @@
-"""A tiny builder of self-contained HTML pages: no scripts, nothing fetched from elsewhere.
+"""A tiny builder of self-contained HTML pages: no scripts, nothing fetched from elsewhere; numbers as people read them.
 
 Text is escaped unless it already is `Html`, so nothing that a user can name (columns, files, categories) can
 break a page or put code into it.

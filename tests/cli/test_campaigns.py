@@ -76,23 +76,27 @@ def test_trials_are_asked_for_and_told(begun) -> None:
     assert set(first["x"]) == {"mach", "stages", "gas"}
     words = ("--y", "-0.5", "--lease", str(first["lease"]))
     assert begun("design", "tell", *WHERE, "1", *words, "--json").json == {"trial": 1, "outcome": "counted"}
-    assert begun("design", "tell", *WHERE, "1", *words).out == "Trial 1: already recorded, nothing changed\n"
     late = begun("design", "tell", *WHERE, "1", "--y", "2", "--lease", str(first["lease"]))
-    assert (late.code, "kept as a repeat" in late.out) == (0, True)
+    assert (late.code, late.out) == (0, "Trial 1 already has a result; y = 2 was kept as a repeat\n")
     assert late.err == "Warning: Trial 1 already has a result; y = 2.0 was kept as a repeat and does not count\n"
+
+
+def test_what_becomes_of_a_result_is_said_in_one_sentence(begun) -> None:
+    begun("design", "ask", *WHERE, "-n", "2")
+    for words, sentence in [
+        (("tell", *WHERE, "1", "--y", "3"), "Recorded trial 1: y = 3"),
+        (("tell", *WHERE, "1", "--y", "3"), "Trial 1: already recorded, nothing changed"),
+        (("fail", *WHERE, "1"), "Trial 1 is done or belongs to another worker now; nothing changed"),
+        (("fail", *WHERE, "2", "--reason", "diverged"), "Recorded trial 2 as failed"),
+    ]:
+        assert begun("design", *words).out == f"{sentence}\n"
+    assert "trial 2 failed diverged" in begun("design", "status", *WHERE).lines
 
 
 def test_a_table_of_trials_shows_what_to_tell(begun) -> None:
     answer = begun("design", "ask", *WHERE)
     assert "genbayes design tell sqlite:///rocket.db rocket 1 --y VALUE --lease 1" in answer.lines
     assert "mach" in answer.out
-
-
-def test_a_failure_is_recorded_with_its_reason(begun) -> None:
-    begun("design", "ask", *WHERE)
-    words = ("fail", *WHERE, "1", "--reason", "diverged")
-    assert begun("design", *words).out == "Recorded trial 1 as failed\n"
-    assert "trial 1 failed diverged" in begun("design", "status", *WHERE).lines
 
 
 @pytest.mark.parametrize(("y", "shown"), [("nan", "nan"), ("broken", "'broken'")])

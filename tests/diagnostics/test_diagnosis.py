@@ -8,10 +8,8 @@ import pytest
 from scipy.stats import norm
 
 from genbayes.diagnostics import Diagnostics, diagnose
-from genbayes.diagnostics.crps_decomposition import CrpsDecomposition
-from genbayes.diagnostics.findings import describe, find
-from genbayes.diagnostics.observations import Observations
-from genbayes.diagnostics.reliability import interval_reliability, quantile_reliability
+from genbayes.diagnostics.crps_decomposition import CrpsDecomposition, Observations
+from genbayes.diagnostics.diagnosis import describe, find, interval_reliability, quantile_reliability
 from genbayes.distribution import Empirical, Mixture, Normal
 from genbayes.errors import InvalidInput
 from genbayes.metrics import share_band

@@ -2,8 +2,7 @@
 
 from genbayes.diagnostics.assessment import Assessment, assess, expected_coverage
 from genbayes.diagnostics.crps_decomposition import CrpsDecomposition, decompose_crps
-from genbayes.diagnostics.diagnosis import Diagnostics, diagnose
-from genbayes.diagnostics.reliability import Reliability
+from genbayes.diagnostics.diagnosis import Diagnostics, Reliability, diagnose
 
 __all__ = [
     "Assessment",

@@ -7,7 +7,7 @@ are fitted to the out-of-fold quantiles, and what has a weight is fitted to all 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -193,9 +193,13 @@ class AutoSurrogate(ScaledSurrogate):
         return any(gives_mean(model) for model in self.combination_.models)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Models registered in this process travel with the surrogate, for workers that do not know them."""
+        """Models registered in this process travel with the surrogate that may need them, to workers and back."""
+        own = registered_here()
+        if self.candidates is not None or hasattr(self, "report_"):  # then whether one is worth trying is not asked
+            names = self.report_.chosen if hasattr(self, "report_") else self.candidates or ()
+            own = tuple(replace(model, worth_trying=None) for model in own if model.name in names)
         state: dict[str, Any] = super().__getstate__()
-        return {**state, "_registered": registered_here()}
+        return {**state, "_registered": own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         adopt_models(state.pop("_registered", ()))

@@ -9,7 +9,7 @@ import pytest
 from genbayes import InvalidInput, Normal, load
 from genbayes.arrays import FloatArray
 from genbayes.errors import UnreadableFile
-from genbayes.models import ModularJumpGP, RegimeGP, StationaryGP, jumps
+from genbayes.models import ModularJumpGP, RegimeGP, StationaryGP, jump_gp
 from genbayes.persistence import State, read_state, write_state
 
 TAU = [0.001, 0.1, 0.5, 0.9, 0.999]
@@ -152,19 +152,21 @@ def test_without_a_jump_the_modular_jump_gp_predicts_as_the_stationary_gp() -> N
 
 def test_regimes_are_kept_if_and_only_if_left_out_runs_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     for ratio, kept in ((0.99, 2), (1.0, 1), (1.01, 1)):
-        monkeypatch.setattr(jumps, "_left_out_crps", lambda gp, weight, runs, r=ratio: r if gp.n_regimes == 2 else 1.0)
+        monkeypatch.setattr(
+            jump_gp, "_left_out_crps", lambda gp, weight, runs, r=ratio: r if gp.n_regimes == 2 else 1.0
+        )
         assert ModularJumpGP(n_starts=1, random_state=0).fit(*disc(80, 0)).gp_.n_regimes == kept
 
 
 def test_the_left_out_crps_that_decides_is_that_of_new_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     found: dict[int, float] = {}
-    original = jumps._left_out_crps
+    original = jump_gp._left_out_crps
 
     def noted(gp: Any, weight: FloatArray, runs: Any) -> float:
         found[gp.n_regimes] = original(gp, weight, runs)
         return found[gp.n_regimes]
 
-    monkeypatch.setattr(jumps, "_left_out_crps", noted)
+    monkeypatch.setattr(jump_gp, "_left_out_crps", noted)
     (X, y), (X_new, y_new) = disc(250, 0), disc(1_000, 1)
     model = ModularJumpGP(random_state=0).fit(X, y)
     left_out, new = y.std() * found[2], model.predict_distribution(X_new).crps(y_new)

@@ -9,7 +9,7 @@ import torch
 from genbayes import QuantileSurrogate
 from genbayes.data.folds import draw_member_folds
 from genbayes.models.base import ScaledRuns
-from genbayes.models.network import DEFAULT, IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn, recipes, trials
+from genbayes.models.network import DEFAULT, IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn, plans, recipes
 from genbayes.models.network.fit import choose_spread, stretch
 from genbayes.models.network.plans import N_FOURIER, Attempt, Plan, Team, best_of, fourier_plan, measure_relevance
 from genbayes.models.network.recipes import fast_settings
@@ -102,7 +102,7 @@ def test_training_stops_before_it_learns_noise_by_heart() -> None:
 
 
 def test_what_was_tried_for_fewer_epochs_is_trained_for_all_of_them(make, runs, monkeypatch) -> None:
-    monkeypatch.setattr(trials, "TRIAL_VISITS", 5 * len(runs[1]))
+    monkeypatch.setattr(plans, "TRIAL_VISITS", 5 * len(runs[1]))
     monkeypatch.setattr(recipes, "MOST_EPOCHS", 60)
     trained, train = [], Team.train
 

@@ -1,4 +1,4 @@
-"""The architecture is a test: a file imports only lower layers and its own folder (STYLE, example 10)."""
+"""The architecture is a test: a file imports only lower layers and its own folder."""
 
 import ast
 from pathlib import Path

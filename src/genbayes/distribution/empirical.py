@@ -1,4 +1,4 @@
-"""Laws given by draws, as a sampler or a deep Gaussian process returns them."""
+"""Distributions given by draws, as a sampler or a deep Gaussian process returns them."""
 
 import copy
 from typing import Self

@@ -1,8 +1,8 @@
 """Integrals over a quantile function that is known only by its values: mean, variance, CRPS.
 
-Gauss-Legendre nodes, moved into the tails by a power: with 1 - u or u = t^4 / 2 a logarithmic singularity of Q
-leaves an integrand smooth enough for all digits. Laws with kinks or atoms get fewer digits; the kinds that have
-them bring closed forms instead.
+Gauss-Legendre nodes, moved into the tails by a power: with 1 - u or u = t^4 / 2 a logarithmic singularity of Q leaves
+an integrand smooth enough for all digits. Distributions with kinks or atoms get fewer digits; the kinds that have them
+bring closed forms instead.
 """
 
 from collections.abc import Callable

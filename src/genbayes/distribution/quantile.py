@@ -1,4 +1,4 @@
-"""Laws given by a table of quantiles, as the network returns them (paper section 3).
+"""Distributions given by a table of quantiles, as the network returns them (paper section 3).
 
 Crossings are removed once, in the constructor, and everything afterwards reads the same rearranged function: linear
 between the levels, exponential beyond them, cut off at the bounds of the support. Every method is in closed form:
@@ -35,7 +35,7 @@ FAR_TAIL = np.array([0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-7, 1e-9, 1e-12])
 
 
 class QuantileFunction(PredictiveDistribution):
-    """Laws given by quantiles at some levels; linear between them, exponential beyond.
+    """Distributions given by quantiles at some levels; linear between them, exponential beyond.
 
     A row whose quantiles cross is sorted, which brings it no further from the true quantiles (rearrangement;
     Chernozhukov, Fernandez-Val and Galichon 2010). Below the first level u_1 with quantile z_1 the distribution goes on

@@ -1,4 +1,4 @@
-"""Simultaneous bands: how far shares and counts of n uniform values may stray by luck, everywhere at once.
+"""Simultaneous bands: how far shares and counts of n uniform values may stray by chance, everywhere at once.
 
 The values are probability integral transforms of a calibrated forecast, or |2 pit - 1|, which is uniform too. Limits
 are binomial quantiles with one tail probability gamma for all places, as Saeilynoja, Buerkner and Vehtari (2022)

@@ -2,7 +2,7 @@
 
 `paper` follows sections 3.3 and 5.1 to the letter and is the yardstick: one hidden layer of 256 units, the full
 batch, one level a step, Adam at 1e-3, cosine annealing, 3,000 epochs. `fast` is our own: its settings are here, what it
-tries is in `trials`. Arguments of the surrogate have been checked by `fit`; None leaves a choice to the recipe. The
+tries is in `plans`. Arguments of the surrogate have been checked by `fit`; None leaves a choice to the recipe. The
 measurements behind the constants are in docs/recipe.md.
 """
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import ndtri
@@ -131,6 +131,7 @@ def test_the_mean_score_is_convex_in_the_weights(kind, seed: int, t: float) -> N
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 5))
+@example(8, 4)  # a negligible weight is dropped here
 def test_weights_are_shares_and_none_is_negligible(seed: int, n_candidates: int) -> None:
     Q, y = draw_tables(30, seed, n_candidates)
     w = choose_stack(Q, y, np.ones(30), np.arange(30) % 5).weights

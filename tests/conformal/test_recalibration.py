@@ -239,3 +239,8 @@ def test_no_new_rows_give_no_laws() -> None:
     none = NORMAL.at(np.array([], dtype=int))
     assert Recalibration((normal_scores(19),), 0.9).quantiles([none]).shape == (0, len(table_levels(0.9)))
     assert Recalibration((normal_scores(9), normal_scores(10)), 0.9).quantiles([none, none]).shape[0] == 0
+
+
+def test_distributions_are_read_a_tenth_apart_with_the_median_in_the_middle() -> None:
+    np.testing.assert_allclose(np.diff(NORMAL_SCORES), 0.1)
+    assert abs(NORMAL_SCORES[len(NORMAL_SCORES) // 2]) < 1e-12

@@ -10,6 +10,7 @@ import pytest
 from genbayes.data import hold_out, read_table, select_inputs, split_target
 from genbayes.data.columns import take_inputs, take_inputs_and_target
 from genbayes.errors import InvalidInput
+from genbayes.models import StationaryGP
 
 TABLE = pd.DataFrame({"gas": ["O2", "He"], "y": [5, 6], "x": [1.0, 2.0]})
 NAMED = SimpleNamespace(feature_names_in_=np.array(["x", "gas"]), n_features_in_=2, categorical=["gas"])
@@ -171,3 +172,10 @@ def test_text_in_a_column_that_is_no_category_is_named() -> None:
         match=r"inputs must be numbers unless they are categories, got 'O2' in column 'gas', 2 of 2 rows .*; repair",
     ):
         take_inputs(numeric, TABLE)
+
+
+def test_columns_in_another_order_are_refused_before_a_category_is_looked_up() -> None:
+    frame = pd.DataFrame({"x": np.linspace(0, 1, 12), "gas": ["He", "O2"] * 6})
+    model = StationaryGP(categorical=["gas"], random_state=0).fit(frame, np.sin(5 * frame["x"]))
+    with pytest.raises(InvalidInput, match="must be in the same order"):
+        model.predict(frame[["gas", "x"]])

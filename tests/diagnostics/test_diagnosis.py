@@ -331,3 +331,8 @@ def test_a_hundred_thousand_rows_have_a_band_too(without_decomposition: None) ->
 def test_rows_that_cannot_be_judged_are_refused(y: list[float]) -> None:
     with pytest.raises(InvalidInput, match="y must"):
         diagnose(Normal(np.zeros(len(y)), 1.0), y)
+
+
+def test_a_few_rows_of_slack_do_not_hide_intervals_that_are_far_too_wide() -> None:
+    u = (np.arange(200) + 0.5) / 400 + 0.25  # all within the middle half
+    assert interval_reliability(u, u, np.ones(200), 200, slack=5).p_value < 1e-6

@@ -30,6 +30,23 @@ def test_the_bottom_of_a_curved_valley_is_found_within_the_bounds(upper: float, 
         assert stopped.value < found.value + 100 * tolerance
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_start_on_a_bound_that_the_bottom_lies_beyond_stays_there_in_that_input(sign: float) -> None:
+    calls = []
+
+    def bowl(x: FloatArray) -> tuple[float, FloatArray]:
+        calls.append(x)
+        H = np.array([[2.0, 1.0], [1.0, 2.0]])
+        e = x - sign * np.array([-9.0, 1.0])  # beyond -5, or beyond 5 where all is turned round
+        return float(0.5 * e @ H @ e), H @ e
+
+    found = minimise_within(
+        bowl, sign * np.array([-5.0, 0.0]), FAR, np.array([[2.0, 1.0], [1.0, 2.0]]), tolerance=1e-12
+    )
+    np.testing.assert_allclose(found.point, sign * np.array([-5.0, -1.0]), atol=1e-9)
+    assert len(calls) <= 3  # the input on its bound takes no part in the step
+
+
 def test_a_start_outside_is_moved_inside() -> None:
     found = minimise_within(rosenbrock, np.array([9.0, 9.0]), FAR, np.eye(2), tolerance=1e-12, n_steps=0)
     np.testing.assert_array_equal(found.point, [5.0, 5.0])

@@ -9,10 +9,21 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 from genbayes.arrays import FloatArray
 from genbayes.models.gp.likelihood import Replicates
 
-KERNELS = {"matern52": Matern(nu=2.5), "matern32": Matern(nu=1.5), "squared-exponential": RBF()}
+KERNELS = {
+    "matern72": Matern(nu=3.5),
+    "matern52": Matern(nu=2.5),
+    "matern32": Matern(nu=1.5),
+    "squared-exponential": RBF(),
+}
 
 
 def correlation(A: FloatArray, B: FloatArray, length: FloatArray, kernel: str = "matern52") -> FloatArray:
+    if kernel == "matern52-separable":
+        one_input = [
+            KERNELS["matern52"](a / one, b / one)
+            for a, b, one in zip(A.T[..., None], B.T[..., None], length, strict=True)
+        ]
+        return np.asarray(np.prod(one_input, axis=0))
     return np.asarray(KERNELS[kernel](A / length, B / length))
 
 

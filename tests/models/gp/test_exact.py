@@ -6,7 +6,7 @@ import pytest
 from genbayes.arrays import FloatArray
 from genbayes.models.gp import exact
 from genbayes.models.gp.exact import Kriging
-from genbayes.models.gp.kernels import CORRELATIONS, slices, squared_distances
+from genbayes.models.gp.kernels import CORRELATIONS, slices
 from genbayes.models.gp.likelihood import GPParameters, Replicates, exact_profile
 
 LENGTH, NUGGET = np.array([0.9, 1.4]), 0.1
@@ -63,7 +63,7 @@ def test_covariances_are_those_of_conditioning_a_normal_law_with_a_vague_mean(
     gp, vague = kriging_of(make_runs(15, 2), kernel=kernel), 1e6
     new = np.random.default_rng(1).normal(size=(6, 2))
     both = np.vstack([gp.runs.Z, new]) / LENGTH
-    joint = gp.parameters.variance * (CORRELATIONS[kernel](squared_distances(both, both))[0] + vague)
+    joint = gp.parameters.variance * (CORRELATIONS[kernel].between(both, both)[0] + vague)
     K = joint[:15, :15] + gp.parameters.noise * np.eye(15)
     expected = joint[15:, 15:] - joint[15:, :15] @ np.linalg.solve(K, joint[:15, 15:])
     seen = gp.look_at(new)

@@ -125,7 +125,8 @@ def test_the_best_of_several_climbs_is_kept(make_runs: Callable[..., Replicates]
 
 
 def estimate(runs: Replicates, *, n_starts: int = 3, exact_limit: int = 3000) -> GPParameters:
-    return estimate_parameters(runs, np.random.default_rng(0), n_starts=n_starts, exact_limit=exact_limit)
+    rng = np.random.default_rng(0)
+    return estimate_parameters(runs, rng, n_starts=n_starts, exact_limit=exact_limit).parameters
 
 
 def wave(n: int, p: int, frequency: float, noise: float, seed: int = 0) -> Replicates:
@@ -182,4 +183,4 @@ def test_every_stage_is_reported_up_to_the_last_one_announced(
         report=lambda stage, stages, loss: heard.append((stage, stages)),
     )  # fmt: skip
     assert heard == [(stage, len(heard)) for stage in range(1, len(heard) + 1)]
-    assert np.isfinite(found.length).all()
+    assert np.isfinite(found.parameters.length).all()

@@ -1,4 +1,4 @@
-"""The original R packages hetGP, deepgp and laGP through `Rscript`, to check our own Gaussian processes against.
+"""R packages of Gaussian processes through `Rscript`, to check our own against: hetGP, deepgp, laGP, RobustGaSP, GpGp.
 
 Optional: nothing else needs R. A model is a frozen description (`RHetGP()`): which package, which function, which
 settings. `run_r` writes the runs as files of numbers, has `fit_predict.R` fit and predict in one call, since a fitted R
@@ -35,7 +35,7 @@ from genbayes.validation import check_array, check_choice, check_count, check_no
 # A user's start-up files may print, load packages or set seeds. Environment files are read: they name R's libraries.
 OPTIONS = ("--no-save", "--no-restore", "--no-site-file", "--no-init-file")
 NO_MESSAGE = "no message"
-PACKAGES = ("hetGP", "deepgp", "laGP")
+PACKAGES = ("hetGP", "deepgp", "laGP", "RobustGaSP", "GpGp")
 MIN_NEIGHBOURS = 7  # laGP begins with six neighbours and must add at least one
 ONE_HOUR = 3600.0
 LOOK = 60.0  # seconds for R to start and look at its libraries, even on a busy machine
@@ -102,7 +102,7 @@ def run_script(script: str, arguments: Sequence[str], folder: Path, timeout: flo
     if rscript is None:
         raise RMissing(
             "Rscript must be on the PATH for genbayes_bench.rivals.r, got none; "
-            "install R and the packages hetGP, deepgp, laGP"
+            f"install R and the packages {', '.join(PACKAGES)}"
         )
     with as_file(files(__package__) / script) as path:
         return _run([rscript, *OPTIONS, str(path), *arguments], folder, timeout)
@@ -244,6 +244,38 @@ class RLocalGP(RModel):
         check_count(self.n_neighbours, "n_neighbours", at_least=MIN_NEIGHBOURS)
 
 
+@dataclass(frozen=True)
+class RRobustGaSP(RModel):
+    """`RobustGaSP::rgasp`: a separable Matern-5/2 GP, length scales at the mode under the reference prior.
+
+    Source: Gu, Wang & Berger (2018), Annals of Statistics 46. Check of `StationaryGP`. It returns one standard
+    deviation, noise included, so `of="mean"` is refused; of its Student-t distributions, we take the normal ones.
+
+    Args:
+        noise: "estimated" for a nugget beside the length scales; "none" for a simulator known to be deterministic.
+    """
+
+    name: ClassVar[str] = "rgasp"
+    package: ClassVar[str] = "RobustGaSP"
+    knows_mean: ClassVar[bool] = False
+    noise: str = "estimated"
+
+    def __post_init__(self) -> None:
+        check_choice(self.noise, "noise", ["estimated", "none"])
+
+
+@dataclass(frozen=True)
+class RScaledVecchia(RModel):
+    """The scaled Vecchia approximation by the functions of GpGp: Matern-5/2, a linear trend, 30 neighbours.
+
+    Source: Katzfuss, Guinness & Lawrence (2022), SIAM/ASA Journal on Uncertainty Quantification 10. Check of
+    `StationaryGP` for many runs. Inputs are ordered by GpGp's approximate maximin ordering.
+    """
+
+    name: ClassVar[str] = "vecchia"
+    package: ClassVar[str] = "GpGp"
+
+
 def _word(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:.17g}"
 
@@ -281,10 +313,10 @@ class RPrediction:
 
 
 def available() -> dict[str, str]:
-    """Versions of those of the packages hetGP, deepgp and laGP that R has; empty without R.
+    """Versions of those of `PACKAGES` that R has; empty without R.
 
     Example:
-        >>> set(available()) <= {"hetGP", "deepgp", "laGP"}
+        >>> set(available()) <= set(PACKAGES)
         True
     """
     if find_rscript() is None:
@@ -310,7 +342,7 @@ def run_r(
     """Fit a model of an R package to runs and predict at new inputs, in one call of `Rscript`.
 
     Args:
-        model: What to fit: `RHomGP()`, `RHetGP()`, `RDeepGP()` or `RLocalGP()`.
+        model: What to fit: `RHomGP()`, `RHetGP()`, `RDeepGP()`, `RLocalGP()`, `RRobustGaSP()` or `RScaledVecchia()`.
         X: Inputs, numbers, shape (n, d).
         y: Responses, shape (n,).
         X_new: Where to predict, shape (m, d).

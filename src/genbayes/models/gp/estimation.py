@@ -1,24 +1,35 @@
-"""Estimate the parameters of a stationary GP: where to start, which rows to use, which likelihood.
+"""Estimate the parameters of a stationary GP: where to start, which rows, which likelihood, which kernel.
 
 Few rows are enough to find the neighbourhood of the maximum, so the many climbs use few. Detail finer than the spacing
 of those few shows only between neighbours among all rows: one more climb looks there, through Vecchia's likelihood.
+Kernels have the same parameters under the same prior, so that the highest posterior chooses among them without a
+penalty. Only the first is searched for widely; the others start from its length scales.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.models.gp.kernels import Correlation, matern52_with_slope
+from genbayes.models.gp.kernels import CORRELATIONS, slices, squared_distances
 from genbayes.models.gp.likelihood import GPParameters, Replicates
 from genbayes.models.gp.quasi_newton import Minimum
-from genbayes.models.gp.search import Notice, Posterior, climb, exact_posterior, search_widely, starting_point
-from genbayes.models.gp.vecchia import NearestRows, nearest_previous, vecchia_profile, with_random_previous
+from genbayes.models.gp.search import (
+    START_NUGGETS,
+    Notice,
+    Posterior,
+    climb,
+    exact_posterior,
+    search_widely,
+    shake,
+    starting_point,
+)
 from genbayes.progress import Report
 
 SUBSETS = (400, 1000)  # rows of the first, cheap searches
@@ -30,9 +41,22 @@ N_NEAREST, N_RANDOM = 20, 20  # earlier rows that a term conditions on: near one
 N_ROUNDS = 2  # of finding neighbours and climbing: the length scales decide who is a neighbour
 NTH_NEIGHBOUR, REACH = 8, 1.5  # the shortest scale worth a start is 1.5 times the distance of the eighth neighbour
 
-# Replicates are taken to differ by a standard deviation of at least 0.0003. Those that agree to the last digit would
-# ask for no noise at all, and since the nugget has a lower bound, for a process variance near zero as well.
-RESOLUTION = 1e-7
+VECCHIA_NUGGET = 1e-8  # at least: the regression on inducing points that follows divides by it
+FIRST_KERNEL = "matern52"  # searched for widely before any other, and the only one of Vecchia's likelihood
+MULTIPLES = (0.5, 1.0, 2.0)  # of its length scales that other kernels may start from
+
+# Replicates are taken to differ by a standard deviation of at least 3e-6. Those that agree to the last digit would ask
+# for no noise at all, and since the nugget has a lower bound, for a process variance near zero as well.
+RESOLUTION = 1e-11
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The kernel that was chosen, by name, its parameters, and the log posterior of every kernel that was tried."""
+
+    kernel: str
+    parameters: GPParameters
+    tried: dict[str, float]
 
 
 def estimate_parameters(
@@ -41,42 +65,85 @@ def estimate_parameters(
     *,
     n_starts: int,
     exact_limit: int,
-    correlation: Correlation = matern52_with_slope,
+    kernels: Sequence[str] = (FIRST_KERNEL,),
+    start: GPParameters | None = None,
     report: Report | None = None,
-) -> GPParameters:
-    """Parameters of largest posterior; see `fit_gp` for the arguments."""
+) -> Estimate:
+    """Kernel and parameters of largest posterior among `kernels`, of which the first is searched for widely.
+
+    See `fit_gp` for the other arguments.
+    """
     ordered = runs.take(rng.permutation(len(runs)))  # the order of Vecchia's likelihood; any beginning is a subset
     ordered = replace(ordered, scatter=ordered.scatter + RESOLUTION * np.maximum(ordered.count - 1, 0.0))
-    sizes = [min(size, len(runs)) for size in SUBSETS]
-    levels = [exact_posterior(ordered.take(np.arange(size)), correlation) for size in sorted(set(sizes))]
-    closest, shortest = _shortest_length(ordered), _shortest_length(ordered.take(np.arange(sizes[0])))
-    is_detail_possible = closest < MUCH_CLOSER * shortest and correlation is matern52_with_slope  # Vecchia's only one
+    sizes = sorted({min(size, len(runs)) for size in SUBSETS})
+    subsets = [ordered.take(np.arange(size)) for size in sizes]
+    closest, shortest = _shortest_length(ordered), _shortest_length(subsets[0])
+    is_detail_possible = closest < MUCH_CLOSER * shortest and kernels[0] == FIRST_KERNEL and start is None
     stage = itertools.count(1)
+    n_climbs = n_starts if start is None else 1
 
     def notice(minimum: Minimum) -> Minimum:
         if report is not None:
-            report(next(stage), n_starts + 2 + is_detail_possible, minimum.value)
+            report(next(stage), n_climbs + 1 + is_detail_possible + len(kernels), minimum.value)
         return minimum
 
-    starts = [starting_point(levels[0], length) for length in _start_lengths(shortest, runs.Z.shape[1], n_starts)]
-    found = [search_widely(levels, starts, notice)]
+    levels = [exact_posterior(subset, CORRELATIONS[kernels[0]]) for subset in subsets]
+    if start is None:
+        lengths = _start_lengths(shortest, runs.Z.shape[1], n_starts)
+        found = [search_widely(levels, [starting_point(levels[0], length) for length in lengths], notice)]
+    else:
+        found = [notice(climb(levels[-1], _warm_point(levels[-1], start)))]
     if is_detail_possible:
         found.append(notice(_search_nearby(ordered, closest)))
-    if len(runs) <= exact_limit:
-        return _finish_exactly(ordered, found, notice, correlation)
-    assert correlation is matern52_with_slope, "Vecchia's likelihood knows no other correlation"
-    return _finish_by_vecchia(ordered, found, notice, rng)
+    if len(runs) > exact_limit:
+        assert tuple(kernels) == (FIRST_KERNEL,), "Vecchia's likelihood knows no other correlation"
+        return Estimate(FIRST_KERNEL, _finish_by_vecchia(ordered, found, notice, rng), {})
+    best = min(found, key=lambda minimum: levels[-1].value(minimum.point))
+    minima = {kernels[0]: best}
+    for kernel in kernels[1:]:
+        minima[kernel] = notice(_search_from(exact_posterior(subsets[-1], CORRELATIONS[kernel]), best))
+    return _finish_exactly(ordered, subsets[-1], minima, found, notice)
 
 
-def _finish_exactly(runs: Replicates, found: list[Minimum], notice: Notice, correlation: Correlation) -> GPParameters:
-    posterior = exact_posterior(runs, correlation)
-    best = min(found, key=lambda minimum: posterior.value(minimum.point))
-    return posterior.parameters(notice(climb(posterior, best.point, best.curvature)).point)
+def _search_from(posterior: Posterior, other: Minimum) -> Minimum:
+    """The maximum of one kernel's posterior that is reached from another kernel's.
+
+    Kernels differ in what they mean by a length scale and in how much they leave to noise, so that the climb starts
+    from the best of some multiples and nuggets.
+    """
+    nuggets = {other.point[-1], *np.log([1e-10, 1e-6])}
+    points = [np.append(other.point[:-1] + shift, nugget) for shift in np.log(MULTIPLES) for nugget in nuggets]
+    return climb(posterior, min(points, key=posterior.value), other.curvature)
+
+
+def _finish_exactly(
+    runs: Replicates, subset: Replicates, minima: dict[str, Minimum], found: list[Minimum], notice: Notice
+) -> Estimate:
+    """The best kernel's maximum with all runs."""
+    first = next(iter(minima))
+    kernel = min(minima, key=lambda name: minima[name].value)
+    posterior = exact_posterior(runs, CORRELATIONS[kernel])
+    best = minima[kernel]
+    if kernel == first:
+        best = min(found, key=lambda minimum: posterior.value(minimum.point))
+    elif len(subset) == len(runs):
+        best = shake(posterior, best)
+    parameters = posterior.parameters(notice(climb(posterior, best.point, best.curvature)).point)
+    return Estimate(kernel, parameters, {name: -minimum.value for name, minimum in minima.items()})
+
+
+def _warm_point(posterior: Posterior, start: GPParameters) -> FloatArray:
+    """Log of the length scales of a neighbouring fit and of its nugget, or of a better one, shape (p + 1,)."""
+    scales = np.log(start.length)
+    points = [np.append(scales, math.log(nugget)) for nugget in (start.nugget, *START_NUGGETS)]
+    return min(points, key=posterior.value)
 
 
 def _finish_by_vecchia(
     runs: Replicates, found: list[Minimum], notice: Notice, rng: np.random.Generator
 ) -> GPParameters:
+    from genbayes.models.gp.vecchia import nearest_previous, with_random_previous  # loads torch
+
     rows = _spread_rows(len(runs), N_TERMS)
 
     def posterior_near(minimum: Minimum) -> Posterior:
@@ -93,6 +160,8 @@ def _finish_by_vecchia(
 
 def _search_nearby(runs: Replicates, closest: float) -> Minimum:
     """The maximum reached from the shortest scale worth a start, with all rows as possible neighbours."""
+    from genbayes.models.gp.vecchia import nearest_previous  # loads torch
+
     rows = _spread_rows(len(runs), N_TERMS_NEARBY)
     posterior = _vecchia_posterior(runs, rows, nearest_previous(runs.Z, rows, N_NEAREST_NEARBY))
     return climb(posterior, starting_point(posterior, closest))
@@ -108,9 +177,10 @@ def _start_lengths(shortest: float, p: int, n_starts: int) -> FloatArray:
 def _shortest_length(runs: Replicates) -> float:
     """Below this length scale neighbouring rows would not know of each other."""
     sample = runs.Z[_spread_rows(len(runs), SUBSETS[0])]
-    near = NearestRows(runs.Z).find(sample, NTH_NEIGHBOUR + 1)[:, -1]
-    distance = np.sqrt(((runs.Z[near] - sample) ** 2).sum(axis=1))
-    return REACH * float(np.median(distance)) or 1.0
+    place = min(NTH_NEIGHBOUR, len(runs) - 1)  # the row itself is the nearest
+    parts = slices(len(sample), len(runs))
+    nearest = [np.partition(squared_distances(sample[part], runs.Z), place, axis=1)[:, place] for part in parts]
+    return REACH * float(np.median(np.sqrt(np.concatenate(nearest)))) or 1.0
 
 
 def _spread_rows(n: int, at_most: int) -> IntArray:
@@ -119,5 +189,7 @@ def _spread_rows(n: int, at_most: int) -> IntArray:
 
 
 def _vecchia_posterior(runs: Replicates, rows: IntArray, neighbours: IntArray) -> Posterior:
+    from genbayes.models.gp.vecchia import vecchia_profile  # loads torch
+
     likelihood = partial(vecchia_profile, runs, rows, neighbours)
-    return Posterior(likelihood, runs.take(rows).n_runs, runs.Z.shape[1])
+    return Posterior(likelihood, runs.take(rows).n_runs, runs.Z.shape[1], VECCHIA_NUGGET)

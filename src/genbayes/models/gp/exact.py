@@ -19,7 +19,7 @@ from scipy.linalg import blas
 
 from genbayes.arrays import FloatArray
 from genbayes.models.gp.cholesky import invert_factored, solve_factored
-from genbayes.models.gp.kernels import Correlation, matern52_with_slope, slices, squared_distances
+from genbayes.models.gp.kernels import MATERN52, Correlation, slices
 from genbayes.models.gp.likelihood import GPParameters, Replicates, factorise_correlations
 
 
@@ -46,7 +46,10 @@ class Kriging:
     Args:
         parameters: Length scales, nugget, variance and mean.
         runs: Training runs with u distinct inputs of shape (u, p).
-        correlation: Squared distances to correlations and slopes.
+        correlation: Of scaled inputs.
+
+    Attributes:
+        jitter: What the correlations needed on their diagonal besides the nugget, to be factorised; zero as a rule.
 
     Example:
         >>> runs = Replicates.collect(np.array([[0.0], [1.0]]), np.array([-1.0, 1.0]), np.ones(2))
@@ -56,12 +59,10 @@ class Kriging:
         (array([-1.,  0.]), array([0.   , 0.105]))
     """
 
-    def __init__(
-        self, parameters: GPParameters, runs: Replicates, correlation: Correlation = matern52_with_slope
-    ) -> None:
+    def __init__(self, parameters: GPParameters, runs: Replicates, correlation: Correlation = MATERN52) -> None:
         self.parameters, self.runs, self.correlation = parameters, runs, correlation
         self._W = runs.Z / parameters.length
-        self._factor, _ = factorise_correlations(self._W, parameters.nugget / runs.count, correlation)
+        self._factor, _, self.jitter = factorise_correlations(self._W, parameters.nugget / runs.count, correlation)
         sides = np.column_stack([np.ones(len(runs)), runs.mean - parameters.mean])
         self._w, self._alpha = solve_factored(self._factor, sides).T
         self._total = float(self._w.sum())
@@ -77,7 +78,7 @@ class Kriging:
     def look_at(self, Z: FloatArray) -> Seen:
         """What predictions and covariances at inputs share, (n, p)."""
         W = Z / self.parameters.length
-        k, _ = self.correlation(squared_distances(W, self._W))
+        k, _ = self.correlation.between(W, self._W)
         half = blas.dtrsm(1.0, self._factor.T, k.T, lower=0, trans_a=1)
         return Seen(W, k, half, 1 - k @ self._w)
 
@@ -92,8 +93,8 @@ class Kriging:
 
     def covariance(self, a: Seen, b: Seen) -> FloatArray:
         """Covariance of the latent function between inputs, shape (a, b)."""
-        covariance, _ = self.correlation(squared_distances(a.W, b.W))
-        covariance -= a.half.T @ b.half
+        covariance, _ = self.correlation.between(a.W, b.W)
+        covariance = covariance - a.half.T @ b.half
         covariance += np.outer(a.slack / self._total, b.slack)
         covariance *= self.parameters.variance
         return covariance

@@ -166,7 +166,7 @@ class _Basis:
 
     def __init__(self, W: FloatArray, rows: IntArray) -> None:
         self.points = W[rows]
-        self.root, _ = factorise_correlations(self.points, np.full(len(rows), INDUCING_JITTER))
+        self.root, _, _ = factorise_correlations(self.points, np.full(len(rows), INDUCING_JITTER))
         self.at_training = np.concatenate([self.at(W[part]) for part in slices(len(W), len(rows), ENTRIES_AT_ONCE)])
 
     def at(self, W: FloatArray) -> FloatArray:

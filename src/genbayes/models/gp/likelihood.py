@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.models.gp.cholesky import factorise, invert_factored, log_determinant, solve_factored
-from genbayes.models.gp.kernels import Correlation, matern52_with_slope, squared_distances
+from genbayes.models.gp.cholesky import factorise_with_jitter, invert_factored, log_determinant, solve_factored
+from genbayes.models.gp.kernels import MATERN52, Correlation
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def exact_profile(
     noise: float | FloatArray,
     *,
     with_gradient: bool = True,
-    correlation: Correlation = matern52_with_slope,
+    correlation: Correlation = MATERN52,
 ) -> ExactProfile:
     """Restricted log-likelihood and gradient at given length scales and noise.
 
@@ -201,7 +201,7 @@ def exact_profile(
         length: Length scales, shape (p,).
         noise: Noise variance of one run divided by process variance: one number, or one for each input, shape (u,).
         with_gradient: Whether to compute gradient and leftover, two thirds of the work; NaN otherwise.
-        correlation: Squared distances to correlations and slopes.
+        correlation: Of scaled inputs.
 
     Returns:
         Value, gradient in log length and log noise, and the profiled mean and variance.
@@ -214,7 +214,7 @@ def exact_profile(
     """
     W = runs.Z / length
     own_noise = noise / runs.count
-    factor, slopes = factorise_correlations(W, own_noise, correlation)
+    factor, known, _ = factorise_correlations(W, own_noise, correlation)
     w, inverse_y = solve_factored(factor, np.column_stack([np.ones(len(runs)), runs.mean])).T
     total = float(w.sum())
     mean = float(w @ runs.mean) / total
@@ -225,63 +225,61 @@ def exact_profile(
         return ExactProfile(value, np.full(len(length), np.nan), unknown, variance, mean, unknown)
     inverse = invert_factored(factor)
     terms = np.column_stack([alpha / math.sqrt(variance), w / math.sqrt(total)])
-    by_length, diagonal = _trace_with_slopes(W, slopes, inverse, terms)
+    by_length, diagonal = _trace(W, correlation, known, inverse, terms)
     by_noise = 0.5 * (diagonal * own_noise + runs.scatter / (noise * variance) - (runs.count - 1))
     leftover = own_noise * (inverse.diagonal() - w**2 / total)
     return ExactProfile(value, by_length, by_noise, variance, mean, leftover)
 
 
 def factorise_correlations(
-    W: FloatArray, noise: FloatArray, correlation: Correlation = matern52_with_slope
-) -> tuple[FloatArray, list[FloatArray]]:
+    W: FloatArray, noise: FloatArray, correlation: Correlation = MATERN52
+) -> tuple[FloatArray, list[FloatArray], float]:
     """Lower Cholesky factor of C + diag(noise), C the correlations of scaled inputs.
 
     Args:
         W: Inputs divided by their length scales, shape (u, p).
         noise: Diagonal to add, shape (u,).
-        correlation: Squared distances to correlations and slopes.
+        correlation: Of scaled inputs.
 
     Returns:
-        The factor, shape (u, u) with zeros above the diagonal, and the slopes of the lower triangle in panels of rows:
-        one that ends before row j has j columns; its entries right of the diagonal are to be ignored.
+        The factor, shape (u, u) with zeros above the diagonal; what the correlation knows of the lower triangle in
+        panels of rows: one that ends before row j has j columns, and entries on and right of the diagonal are to be
+        ignored; and the jitter that the factor needed.
 
     Example:
-        >>> factor, _ = factorise_correlations(np.array([[0.0], [100.0]]), np.array([3.0, 8.0]))
-        >>> factor.round(6)
-        array([[2., 0.],
-               [0., 3.]])
+        >>> factor, _, jitter = factorise_correlations(np.array([[0.0], [100.0]]), np.array([3.0, 8.0]))
+        >>> factor.round(6), jitter
+        (array([[2., 0.],
+               [0., 3.]]), 0.0)
     """
     if len(W) <= PANEL:
-        K, slope = correlation(squared_distances(W, W))
-        return factorise(K, 1 + noise), [slope]
-    slopes = []
+        K, part = correlation.between(W, W)
+        factor, jitter = factorise_with_jitter(K, 1 + noise)
+        return factor, [part], jitter
+    known = []
     K = np.zeros((len(W), len(W)))
     for start in range(0, len(W), PANEL):
         stop = min(start + PANEL, len(W))
-        K[start:stop, :stop], slope = correlation(squared_distances(W[start:stop], W[:stop]))
-        slopes.append(slope)
-    return factorise(K, 1 + noise), slopes
+        K[start:stop, :stop], part = correlation.between(W[start:stop], W[:stop])
+        known.append(part)
+    factor, jitter = factorise_with_jitter(K, 1 + noise)
+    return factor, known, jitter
 
 
-def _trace_with_slopes(
-    W: FloatArray, slopes: list[FloatArray], inverse: FloatArray, terms: FloatArray
+def _trace(
+    W: FloatArray, correlation: Correlation, known: list[FloatArray], inverse: FloatArray, terms: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """1/2 tr(M dK / dlog length_k) for every k, shape (p,), and the diagonal of M, shape (u,).
 
-    M = terms terms' - inverse. dK_ij / dlog l_k = -2 slope_ij (w_ik - w_jk)^2, and for symmetric G = M * slope
-    sum_{i>j} G_ij (w_ik - w_jk)^2 = sum_i w_ik^2 (row + column sums of G)_i - 2 w_k' G w_k: one product with W serves
-    all p derivatives.
+    M = terms terms' - inverse; being symmetric, half its trace is the sum over what lies below the diagonal.
     """
-    sums, cross = np.zeros(len(W)), np.zeros(W.shape[1])
+    by_length = np.zeros(W.shape[1])
     diagonal = (terms * terms).sum(axis=1) - inverse.diagonal()
-    for panel, slope in enumerate(slopes):
-        start, stop = panel * PANEL, panel * PANEL + len(slope)
+    for panel, part in enumerate(known):
+        start, stop = panel * PANEL, panel * PANEL + len(part)
         G = terms[start:stop] @ terms[:stop].T
         G -= inverse[start:stop, :stop]
-        G *= slope
         rows = np.arange(len(G))
         G[:, start:][rows[:, None] <= rows] = 0.0  # only what lies below the diagonal counts
-        sums[start:stop] += G.sum(axis=1)
-        sums[:stop] += G.sum(axis=0)
-        cross += (W[start:stop] * (G @ W[:stop])).sum(axis=0)
-    return -2 * ((W * W).T @ sums - 2 * cross), diagonal
+        by_length += correlation.by_log_length(G, part, W[start:stop], W[:stop])
+    return by_length, diagonal

@@ -26,9 +26,10 @@ from genbayes.deadline import require_time
 from genbayes.models.gp.cholesky import factorise, invert_factored, log_determinant
 from genbayes.models.gp.kernels import matern52_with_slope, slices, squared_distances
 from genbayes.models.gp.likelihood import ExactProfile, GPParameters, Replicates, exact_profile
-from genbayes.models.gp.search import LENGTH_BOUNDS, LENGTH_CENTRE, NUGGET_BOUNDS, log_prior
+from genbayes.models.gp.search import LENGTH_BOUNDS, LENGTH_CENTRE, log_prior
 
-SMALLEST_RATIO = NUGGET_BOUNDS[0]  # of noise to process variance, added: replicates may agree to the last digit
+SMALLEST_RATIO = 1e-8  # of noise to process variance, added: replicates may agree to the last digit
+LEVEL_BOUNDS = (SMALLEST_RATIO, 1e3)  # of the same ratio
 VARIANCE_BOUNDS = (1e-4, 25.0)  # of the log noise: from nothing to a factor of e^5 a standard deviation
 START_VARIANCE = 1.0
 # The noise is taken to vary more slowly than the mean: twice its typical length, whichever inputs the mean ignores.
@@ -150,7 +151,7 @@ class JointPosterior:
         lower, upper = np.full((2, len(self.units)), np.inf) * [[-1.0], [1.0]]
         for bound, place in (lower, 0), (upper, 1):
             bound[: 2 * self.p] = math.log(LENGTH_BOUNDS[place])
-            bound[2 * self.p : 2 * self.p + 2] = math.log(VARIANCE_BOUNDS[place]), math.log(NUGGET_BOUNDS[place])
+            bound[2 * self.p : 2 * self.p + 2] = math.log(VARIANCE_BOUNDS[place]), math.log(LEVEL_BOUNDS[place])
         return lower, upper
 
     def smooth(self, theta: FloatArray) -> SmoothedNoise:

@@ -23,13 +23,14 @@ from genbayes.models.gp.quasi_newton import Minimum, minimise_within
 # A smooth function of large variance may need 10,000 standard deviations for an input to do nothing; 0.001 tells 1,000
 # points apart.
 LENGTH_BOUNDS = (1e-3, 1e6)
-# A simulator without noise interpolates to four digits at a nugget of 1e-8; smaller ones only lose digits to rounding.
-NUGGET_BOUNDS = (1e-8, 1e3)
+# The nugget is relative to the process variance, which for a smooth response is up to 10,000 times that of the runs: a
+# floor of 1e-8 would be the whole error of a simulator without noise. Below 1e-13 rounding makes a nugget of its own.
+NUGGET_BOUNDS = (1e-13, 1e3)
 # Centres of the prior: a smooth function of all inputs, one per cent of noise. Its tails are those of 1 / |log|, so
 # that a handful of runs cannot declare an input inert or the simulator free of noise, while a few dozen can.
 LENGTH_CENTRE, NUGGET_CENTRE = math.exp(0.5), 0.01
 PULL = 0.5
-START_NUGGETS = (1e-6, 1e-3, 0.1, 1.0)
+START_NUGGETS = (1e-10, 1e-6, 1e-3, 0.1, 1.0)
 FIRST_CURVATURE = 0.1  # of the loss in log parameters, per run; a first guess that BFGS soon replaces
 TOLERANCE = 0.05  # gain in log posterior not worth another step: parameters move by a third of their standard error
 SAME = 0.5  # climbs that end this close in log posterior have found the same maximum
@@ -55,16 +56,18 @@ class Posterior:
         likelihood: Profile at given length scales and nugget.
         n_runs: Number of runs behind it.
         p: Number of inputs.
+        least_nugget: Lower bound of the nugget.
     """
 
     likelihood: Likelihood
     n_runs: float
     p: int
+    least_nugget: float = NUGGET_BOUNDS[0]
 
     @property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Lower and upper bounds of theta."""
-        pairs = zip(LENGTH_BOUNDS, NUGGET_BOUNDS, strict=True)
+        pairs = zip(LENGTH_BOUNDS, (self.least_nugget, NUGGET_BOUNDS[1]), strict=True)
         lower, upper = (np.log(np.append(np.full(self.p, length), nugget)) for length, nugget in pairs)
         return lower, upper
 

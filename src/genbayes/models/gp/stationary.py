@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp.estimation import estimate_parameters
 from genbayes.models.gp.exact import Kriging
 from genbayes.models.gp.kernels import CORRELATIONS
-from genbayes.models.gp.large import FullScale
 from genbayes.models.gp.likelihood import GPParameters, Replicates, match_rows
 from genbayes.models.protocols import Of
 from genbayes.persistence import State
@@ -28,7 +27,16 @@ from genbayes.progress import Report, show_progress
 from genbayes.seeding import RandomState
 from genbayes.validation import check_choice, check_count
 
-KERNELS = {"matern52": "Matern-5/2", "squared-exponential": "squared exponential"}  # the first is the default
+if TYPE_CHECKING:
+    from genbayes.models.gp.large import FullScale
+
+KERNELS = {
+    "matern52": "Matern-5/2",
+    "matern52-separable": "separable Matern-5/2",
+    "matern72": "Matern-7/2",
+    "squared-exponential": "squared exponential",
+}
+AUTO = "auto"  # whichever of these the runs make most probable
 EXACT_LIMIT = 3000  # distinct inputs; one step of the exact search then takes about a second and 200 MB
 
 
@@ -67,6 +75,8 @@ class FittedGP:
         if len(runs) <= exact_limit:
             return cls(parameters, runs, kernel=kernel)
         assert kernel == "matern52", "the approximation for many runs knows no other kernel"
+        from genbayes.models.gp.large import FullScale  # loads torch, which exact GPs do without
+
         W, noise = runs.Z / parameters.length, parameters.nugget / runs.count
         return cls(parameters, runs, FullScale.learn(W, runs.mean, noise, rng))
 
@@ -138,6 +148,8 @@ class FittedGP:
         runs = Replicates(Z, *(state.array(name, (len(Z),)) for name in ("y", "count", "scatter")))
         if "order" not in state.arrays:
             return cls(parameters, runs, kernel=kernel)
+        from genbayes.models.gp.large import FullScale
+
         W, noise = runs.Z / parameters.length, nugget / runs.count
         order, coefficients, factor = (state.array(name) for name in ("order", "coefficients", "factor"))
         return cls(parameters, runs, FullScale(W, runs.mean, noise, order, coefficients, factor))
@@ -150,6 +162,7 @@ def fit_gp(
     n_starts: int = 3,
     exact_limit: int = EXACT_LIMIT,
     kernel: str = "matern52",
+    start: GPParameters | None = None,
     report: Report | None = None,
 ) -> FittedGP:
     """Fit a stationary GP by its largest posterior, under a prior that is weak.
@@ -159,7 +172,9 @@ def fit_gp(
         rng: Chooses the rows on which the search begins, and the inducing points where runs are many.
         n_starts: Number of starting points, from short to long scales.
         exact_limit: Most distinct inputs for exact likelihood and prediction; beyond, approximations take over.
-        kernel: Name of the correlation, of `KERNELS`; beyond `exact_limit` only the first.
+        kernel: Name of the correlation, of `KERNELS`; or "auto", whichever of them has the largest posterior. Beyond
+            `exact_limit` only the first.
+        start: Parameters found for nearly the same runs, to climb from instead of searching widely.
         report: Called with (stage, stages, loss) as the search proceeds.
 
     Example:
@@ -169,15 +184,16 @@ def fit_gp(
         >>> mean.round(3)
         array([0.841])
     """
-    if kernel != "matern52" and len(runs) > exact_limit:
+    if kernel not in ("matern52", AUTO) and len(runs) > exact_limit:
         raise InvalidInput(
             f"kernel must be 'matern52' for more than {exact_limit:,} distinct inputs, got {kernel!r} for "
             f"{len(runs):,}; the others are exact only"
         )
-    parameters = estimate_parameters(
-        runs, rng, n_starts=n_starts, exact_limit=exact_limit, correlation=CORRELATIONS[kernel], report=report
+    names = [kernel] if kernel != AUTO else list(KERNELS) if len(runs) <= exact_limit else ["matern52"]
+    estimate = estimate_parameters(
+        runs, rng, n_starts=n_starts, exact_limit=exact_limit, kernels=names, start=start, report=report
     )
-    return FittedGP.at(parameters, runs, rng, exact_limit, kernel)
+    return FittedGP.at(estimate.parameters, runs, rng, exact_limit, estimate.kernel)
 
 
 class FittedProcess(Protocol):
@@ -277,7 +293,7 @@ class StationaryGP(GPSurrogate):
         return self.gp_.parameters.length
 
     def _check_settings(self) -> object:
-        check_choice(self.kernel, "kernel", list(KERNELS))
+        check_choice(self.kernel, "kernel", [AUTO, *KERNELS])
         return check_count(self.n_starts, "n_starts")
 
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedGP:

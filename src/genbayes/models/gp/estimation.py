@@ -25,6 +25,7 @@ from genbayes.models.gp.search import (
     Notice,
     Posterior,
     climb,
+    climb_on,
     exact_posterior,
     search_widely,
     shake,
@@ -32,7 +33,8 @@ from genbayes.models.gp.search import (
 )
 from genbayes.progress import Report
 
-SUBSETS = (400, 1000)  # rows of the first, cheap searches
+SUBSETS = (200, 1000)  # rows of the first, cheap searches
+N_SPACING = 400  # rows that show how fine a detail the first searches can see
 START_LENGTHS = (0.3, 3.0)  # of those, in units of sqrt(p), since distances grow with it
 N_TERMS_NEARBY, N_NEAREST_NEARBY = 500, 15  # of the likelihood that looks for detail between neighbours
 MUCH_CLOSER = 0.7  # it is asked if neighbours among all rows are this much closer than among the first subset
@@ -43,7 +45,7 @@ NTH_NEIGHBOUR, REACH = 8, 1.5  # the shortest scale worth a start is 1.5 times t
 
 VECCHIA_NUGGET = 1e-8  # at least: the regression on inducing points that follows divides by it
 FIRST_KERNEL = "matern52"  # searched for widely before any other, and the only one of Vecchia's likelihood
-MULTIPLES = (0.5, 1.0, 2.0)  # of its length scales that other kernels may start from
+MULTIPLES, NUGGETS = (0.5, 1.0, 2.0), (1e-11, 1e-8)  # of its length scales, and nuggets, that others may start from
 
 # Replicates are taken to differ by a standard deviation of at least 3e-6. Those that agree to the last digit would ask
 # for no noise at all, and since the nugget has a lower bound, for a process variance near zero as well.
@@ -77,14 +79,14 @@ def estimate_parameters(
     ordered = replace(ordered, scatter=ordered.scatter + RESOLUTION * np.maximum(ordered.count - 1, 0.0))
     sizes = sorted({min(size, len(runs)) for size in SUBSETS})
     subsets = [ordered.take(np.arange(size)) for size in sizes]
-    closest, shortest = _shortest_length(ordered), _shortest_length(subsets[0])
+    closest, shortest = _shortest_length(ordered), _shortest_length(ordered.take(np.arange(min(N_SPACING, len(runs)))))
     is_detail_possible = closest < MUCH_CLOSER * shortest and kernels[0] == FIRST_KERNEL and start is None
     stage = itertools.count(1)
-    n_climbs = n_starts if start is None else 1
+    n_first = n_starts + 1 if start is None else 1  # maxima of the first kernel that are noticed
 
     def notice(minimum: Minimum) -> Minimum:
         if report is not None:
-            report(next(stage), n_climbs + 1 + is_detail_possible + len(kernels), minimum.value)
+            report(next(stage), n_first + is_detail_possible + len(kernels), minimum.value)
         return minimum
 
     levels = [exact_posterior(subset, CORRELATIONS[kernels[0]]) for subset in subsets]
@@ -98,35 +100,34 @@ def estimate_parameters(
     if len(runs) > exact_limit:
         assert tuple(kernels) == (FIRST_KERNEL,), "Vecchia's likelihood knows no other correlation"
         return Estimate(FIRST_KERNEL, _finish_by_vecchia(ordered, found, notice, rng), {})
-    best = min(found, key=lambda minimum: levels[-1].value(minimum.point))
-    minima = {kernels[0]: best}
+    first = exact_posterior(ordered, CORRELATIONS[kernels[0]])
+    best = found[0] if len(found) == 1 else min(found, key=lambda minimum: first.value(minimum.point))
+    minima = {kernels[0]: replace(best, value=levels[-1].value(best.point))}  # what was found nearby has another value
     for kernel in kernels[1:]:
-        minima[kernel] = notice(_search_from(exact_posterior(subsets[-1], CORRELATIONS[kernel]), best))
-    return _finish_exactly(ordered, subsets[-1], minima, found, notice)
+        own_levels = [exact_posterior(subset, CORRELATIONS[kernel]) for subset in subsets]
+        minima[kernel] = notice(_search_from(best, own_levels))
+    return _finish_exactly(ordered, minima, notice)
 
 
-def _search_from(posterior: Posterior, other: Minimum) -> Minimum:
+def _search_from(other: Minimum, levels: Sequence[Posterior]) -> Minimum:
     """The maximum of one kernel's posterior that is reached from another kernel's.
 
-    Kernels differ in what they mean by a length scale and in how much they leave to noise, so that the climb starts
-    from the best of some multiples and nuggets.
+    Kernels differ in what they mean by a length scale and in how much they leave to noise. The smoother the kernel,
+    the more maxima a response without noise has, apart in the nugget: each of several is climbed from, on few rows.
     """
-    nuggets = {other.point[-1], *np.log([1e-10, 1e-6])}
-    points = [np.append(other.point[:-1] + shift, nugget) for shift in np.log(MULTIPLES) for nugget in nuggets]
-    return climb(posterior, min(points, key=posterior.value), other.curvature)
+    nuggets = [other.point[-1], *(nugget for nugget in np.log(NUGGETS) if abs(nugget - other.point[-1]) > math.log(30))]
+    found = []
+    for nugget in nuggets:
+        points = [np.append(other.point[:-1] + shift, nugget) for shift in np.log(MULTIPLES)]
+        found.append(climb(levels[0], min(points, key=levels[0].value), other.curvature))
+    return climb_on(levels[1:], found)
 
 
-def _finish_exactly(
-    runs: Replicates, subset: Replicates, minima: dict[str, Minimum], found: list[Minimum], notice: Notice
-) -> Estimate:
+def _finish_exactly(runs: Replicates, minima: dict[str, Minimum], notice: Notice) -> Estimate:
     """The best kernel's maximum with all runs."""
-    first = next(iter(minima))
     kernel = min(minima, key=lambda name: minima[name].value)
-    posterior = exact_posterior(runs, CORRELATIONS[kernel])
-    best = minima[kernel]
-    if kernel == first:
-        best = min(found, key=lambda minimum: posterior.value(minimum.point))
-    elif len(subset) == len(runs):
+    posterior, best = exact_posterior(runs, CORRELATIONS[kernel]), minima[kernel]
+    if kernel != next(iter(minima)) and len(runs) <= SUBSETS[-1]:  # the first has been shaken before
         best = shake(posterior, best)
     parameters = posterior.parameters(notice(climb(posterior, best.point, best.curvature)).point)
     return Estimate(kernel, parameters, {name: -minimum.value for name, minimum in minima.items()})
@@ -176,7 +177,7 @@ def _start_lengths(shortest: float, p: int, n_starts: int) -> FloatArray:
 
 def _shortest_length(runs: Replicates) -> float:
     """Below this length scale neighbouring rows would not know of each other."""
-    sample = runs.Z[_spread_rows(len(runs), SUBSETS[0])]
+    sample = runs.Z[_spread_rows(len(runs), N_SPACING)]
     place = min(NTH_NEIGHBOUR, len(runs) - 1)  # the row itself is the nearest
     parts = slices(len(sample), len(runs))
     nearest = [np.partition(squared_distances(sample[part], runs.Z), place, axis=1)[:, place] for part in parts]

@@ -1,13 +1,15 @@
 """HeteroskedasticGP, a GP whose noise depends on the input, and its process: mean, latent variance, noise variance.
 
 Binois, Gramacy & Ludkovski (2018), "Practical heteroskedastic Gaussian process modeling for large simulation
-experiments": a Matern-5/2 GP for the mean and another for the log noise, replicates reduced to sufficient statistics,
-one joint likelihood. It differs in the penalty of the noise process (`noise_process`) and in keeping a constant noise
-unless the runs speak clearly against it.
+experiments": a GP for the mean, of the kernel that suits the stationary GP, and a Matern-5/2 one for the log noise,
+replicates reduced to sufficient statistics, one joint likelihood. It differs in the penalty of the noise process
+(`noise_process`) and in keeping a constant noise unless the runs speak clearly against it: by the posterior, and by
+what is said of each run from the others.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,9 +18,10 @@ import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.models.base import ScaledRuns
+from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.likelihood import GPParameters, Replicates, exact_profile
 from genbayes.models.gp.noise_process import NoiseProcess, NoisyGP, climb_jointly, constant_noise, noise_ratios
-from genbayes.models.gp.stationary import EXACT_LIMIT, FittedGP, FittedProcess, GPSurrogate, fit_gp
+from genbayes.models.gp.stationary import AUTO, EXACT_LIMIT, KERNELS, FittedGP, FittedProcess, GPSurrogate, fit_gp
 from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import RandomState
@@ -63,9 +66,22 @@ class FittedHeteroskedasticGP:
         mean, variance, constant = self.latent.predict(Z)
         if self.is_homoskedastic:
             return mean, variance, constant
-        log_noise, uncertainty = self.noise.predict(Z)
+        return mean, variance, self._noise_variance(*self.noise.predict(Z))
+
+    def leave_out(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """As `predict`, but at an input that it was fitted to without the runs there, of mean and noise alike.
+
+        Length scales, levels and process variances stay those of all runs (Dubrule 1983).
+        """
+        mean, variance, constant = self.latent.leave_out(Z)
+        if self.is_homoskedastic:
+            return mean, variance, constant
+        return mean, variance, self._noise_variance(*self.noise.leave_out(Z))
+
+    def _noise_variance(self, log_noise: FloatArray, uncertainty: FloatArray) -> FloatArray:
+        """Variance nu exp(level + eta + s^2 / 2) of the noise, s^2 cut, shape (n,)."""
         ratio = noise_ratios(log_noise + np.minimum(uncertainty, MAX_LOG_VARIANCE) / 2)
-        return mean, variance, self.latent.parameters.variance * ratio
+        return np.asarray(self.latent.parameters.variance * ratio)
 
     def to_state(self) -> State:
         """Everything learnt."""
@@ -90,6 +106,7 @@ def fit_heteroskedastic_gp(
     *,
     n_starts: int = 3,
     exact_limit: int = EXACT_LIMIT,
+    kernel: str = AUTO,
     report: Report | None = None,
 ) -> FittedHeteroskedasticGP:
     """Fit mean and noise together, starting from the stationary GP and keeping it where the noise looks constant.
@@ -102,6 +119,7 @@ def fit_heteroskedastic_gp(
         rng: Chooses subsets of rows, and the inducing points where runs are many.
         n_starts: Number of starting points of the stationary GP.
         exact_limit: Most distinct inputs for exact prediction.
+        kernel: Of the mean process, as of `fit_gp`; beyond `exact_limit` Matern-5/2 in place of "auto".
         report: Called with (stage, stages, loss) after the stationary GP and after either climb.
 
     Example:
@@ -111,12 +129,13 @@ def fit_heteroskedastic_gp(
         >>> gp = fit_heteroskedastic_gp(Replicates.collect(Z, y, np.ones(200)), rng)
         >>> mean, variance, noise = gp.predict(np.array([[-1.0], [1.0]]))
         >>> np.sqrt(noise).round(2)  # exp(-3) and exp(-1) are 0.05 and 0.37
-        array([0.05, 0.37])
+        array([0.05, 0.36])
     """
     order = rng.permutation(len(runs))
     learnt = runs if len(runs) <= JOINT_LIMIT else runs.take(order[:JOINT_LIMIT])
-    stationary = fit_gp(learnt, rng, n_starts=n_starts)
-    constant = constant_noise(learnt, stationary.parameters)
+    kernel = "matern52" if kernel == AUTO and len(runs) > exact_limit else kernel
+    stationary = fit_gp(learnt, rng, n_starts=n_starts, kernel=kernel)
+    constant = constant_noise(learnt, stationary.parameters, stationary.kernel)
     few = learnt if len(learnt) <= FEW_ROWS else runs.take(order[:FEW_ROWS])
 
     def reported(stage: int, gp: NoisyGP) -> NoisyGP:
@@ -127,10 +146,36 @@ def fit_heteroskedastic_gp(
     reported(1, constant)
     found = reported(2, climb_jointly(few, constant))
     found = reported(3, climb_jointly(learnt, found))
-    if found.log_posterior < constant.log_posterior + WORTHWHILE:
-        latent = stationary if learnt is runs else fit_gp(runs, rng, n_starts=n_starts, exact_limit=exact_limit)
-        return FittedHeteroskedasticGP(latent, constant.noise)
-    return FittedHeteroskedasticGP(_condition(found, runs, learnt, rng, exact_limit), found.noise)
+    if found.log_posterior >= constant.log_posterior + WORTHWHILE:
+        uneven = FittedHeteroskedasticGP(_condition(found, learnt, learnt, rng, exact_limit), found.noise)
+        if _is_clearly_better(uneven, FittedHeteroskedasticGP(stationary, constant.noise), learnt):
+            latent = uneven.latent if learnt is runs else _condition(found, runs, learnt, rng, exact_limit)
+            return FittedHeteroskedasticGP(latent, found.noise)
+    if learnt is runs:
+        return FittedHeteroskedasticGP(stationary, constant.noise)
+    start = stationary.parameters
+    latent = fit_gp(runs, rng, n_starts=n_starts, exact_limit=exact_limit, kernel=stationary.kernel, start=start)
+    return FittedHeteroskedasticGP(latent, constant.noise)
+
+
+def _is_clearly_better(uneven: FittedHeteroskedasticGP, even: FittedHeteroskedasticGP, runs: Replicates) -> bool:
+    """Whether uneven noise says more of runs left out, by the log score, than chance would have it.
+
+    The posterior alone is no guard: of a deterministic simulator it may prefer noise that hides what the mean does
+    not follow.
+    """
+    gain = _left_out_scores(uneven, runs) - _left_out_scores(even, runs)
+    weight = runs.count / runs.n_runs
+    mean = float(weight @ gain)
+    return mean > math.sqrt(float(weight**2 @ (gain - mean) ** 2))  # one standard error
+
+
+def _left_out_scores(gp: FittedHeteroskedasticGP, runs: Replicates) -> FloatArray:
+    """Mean log density of the runs at each input, by the runs at the others, shape (u,)."""
+    mean, latent, noise = gp.leave_out(runs.Z)
+    variance = latent + noise
+    squares = runs.scatter / runs.count + (runs.mean - mean) ** 2
+    return np.asarray(-0.5 * (np.log(2 * math.pi * variance) + squares / variance))
 
 
 def _condition(
@@ -139,10 +184,10 @@ def _condition(
     """The mean process given all runs, each with the noise found for its input."""
     used = runs if len(runs) <= exact_limit else learnt  # runs that mean and process variance are estimated from
     ratios = noise_ratios(gp.noise.predict(used.Z)[0])
-    profile = exact_profile(used, gp.length, ratios, with_gradient=False)
+    profile = exact_profile(used, gp.length, ratios, with_gradient=False, correlation=CORRELATIONS[gp.kernel])
     parameters = GPParameters(gp.length, 1.0, profile.variance, profile.mean)
     count = runs.count / noise_ratios(gp.noise.predict(runs.Z)[0])
-    return FittedGP.at(parameters, Replicates(runs.Z, runs.mean, count, runs.scatter), rng, exact_limit)
+    return FittedGP.at(parameters, Replicates(runs.Z, runs.mean, count, runs.scatter), rng, exact_limit, gp.kernel)
 
 
 class HeteroskedasticGP(GPSurrogate):
@@ -198,7 +243,7 @@ class HeteroskedasticGP(GPSurrogate):
     def _facts(self) -> dict[str, str]:
         parameters = self.gp_.latent.parameters
         return {
-            "kernel": "Matern-5/2, one length scale per input",
+            "kernel": f"{KERNELS[self.gp_.latent.kernel]}, one length scale per input",
             "noise": "the same everywhere" if self.gp_.is_homoskedastic else "a process of its own",
             "length scales": ", ".join(f"{length:.3g}" for length in parameters.length),
         }

@@ -24,8 +24,8 @@ from scipy.optimize import minimize
 from genbayes.arrays import FloatArray
 from genbayes.deadline import require_time
 from genbayes.models.gp.cholesky import factorise, invert_factored, log_determinant
-from genbayes.models.gp.kernels import matern52_with_slope, slices, squared_distances
-from genbayes.models.gp.likelihood import ExactProfile, GPParameters, Replicates, exact_profile
+from genbayes.models.gp.kernels import CORRELATIONS, matern52_with_slope, slices, squared_distances
+from genbayes.models.gp.likelihood import ExactProfile, GPParameters, Replicates, exact_profile, match_rows
 from genbayes.models.gp.search import LENGTH_BOUNDS, LENGTH_CENTRE, log_prior
 
 SMALLEST_RATIO = 1e-8  # of noise to process variance, added: replicates may agree to the last digit
@@ -45,14 +45,15 @@ OVERFLOW_LOSS = 1e10  # loss where the covariance overflows, so that the line se
 
 @dataclass(frozen=True)
 class NoisyGP:
-    """Length scales of the mean process, shape (p,), the noise process, and their joint log posterior."""
+    """Length scales of the mean process, shape (p,), its kernel by name, the noise process, and the log posterior."""
 
     length: FloatArray
     noise: NoiseProcess
     log_posterior: float
+    kernel: str = "matern52"
 
 
-def constant_noise(runs: Replicates, parameters: GPParameters) -> NoisyGP:
+def constant_noise(runs: Replicates, parameters: GPParameters, kernel: str = "matern52") -> NoisyGP:
     """A stationary GP seen as a heteroskedastic one, with its log posterior on the same scale.
 
     Example:
@@ -61,9 +62,9 @@ def constant_noise(runs: Replicates, parameters: GPParameters) -> NoisyGP:
         (array([0.]), array([0.]))
     """
     length, level = parameters.length, math.log(parameters.nugget)
-    value = exact_profile(runs, length, parameters.nugget, with_gradient=False).value
-    value += log_prior(np.append(np.log(length), level))[0]
-    return NoisyGP(length, NoiseProcess.constant(level, len(length)), value)
+    profile = exact_profile(runs, length, parameters.nugget, with_gradient=False, correlation=CORRELATIONS[kernel])
+    value = profile.value + log_prior(np.append(np.log(length), level))[0]
+    return NoisyGP(length, NoiseProcess.constant(level, len(length)), value, kernel)
 
 
 def climb_jointly(runs: Replicates, start: NoisyGP, *, n_steps: int = 40) -> NoisyGP:
@@ -90,7 +91,7 @@ def climb_jointly(runs: Replicates, start: NoisyGP, *, n_steps: int = 40) -> Noi
     """
     noise = start.noise
     log_noise, _ = noise.predict(runs.Z)
-    profile = exact_profile(runs, start.length, noise_ratios(log_noise))
+    profile = exact_profile(runs, start.length, noise_ratios(log_noise), correlation=CORRELATIONS[start.kernel])
     information = _information(runs, profile)
     correction = np.clip(profile.by_log_noise / information, -LARGEST_CORRECTION, LARGEST_CORRECTION)
     length, variance = noise.length, noise.variance
@@ -99,7 +100,7 @@ def climb_jointly(runs: Replicates, start: NoisyGP, *, n_steps: int = 40) -> Noi
     theta = np.concatenate(
         [np.log(start.length), np.log(length), [math.log(variance), noise.level], log_noise - noise.level + correction]
     )
-    return _climb(JointPosterior(runs, information), theta, n_steps)
+    return _climb(JointPosterior(runs, information, start.kernel), theta, n_steps)
 
 
 def _climb(posterior: JointPosterior, theta: FloatArray, n_steps: int) -> NoisyGP:
@@ -114,7 +115,7 @@ def _climb(posterior: JointPosterior, theta: FloatArray, n_steps: int) -> NoisyG
     length, noise_length, variance = np.exp(theta[:p]), np.exp(theta[p : 2 * p]), math.exp(theta[2 * p])
     weights, Z = posterior.smooth(theta).weights, posterior.runs.Z
     noise = NoiseProcess(float(theta[2 * p + 1]), variance, noise_length, Z, posterior.information, weights)
-    return NoisyGP(length, noise, -float(found.fun))
+    return NoisyGP(length, noise, -float(found.fun), posterior.kernel)
 
 
 def _information(runs: Replicates, profile: ExactProfile) -> FloatArray:
@@ -130,10 +131,12 @@ class JointPosterior:
     Attributes:
         runs: Training runs with u distinct inputs of shape (u, p).
         information: Precisions h of the working values, shape (u,).
+        kernel: Name of the correlation of the mean process.
     """
 
     runs: Replicates
     information: FloatArray
+    kernel: str = "matern52"
     units: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -166,7 +169,7 @@ class JointPosterior:
         smoothed = self.smooth(theta)
         log_noise = theta[2 * p + 1] + smoothed.eta
         noise = noise_ratios(log_noise)
-        profile = exact_profile(self.runs, np.exp(theta[:p]), noise)
+        profile = exact_profile(self.runs, np.exp(theta[:p]), noise, correlation=CORRELATIONS[self.kernel])
         by_eta = profile.by_log_noise * np.exp(log_noise) / noise
         by_length, by_variance, by_delta = smoothed.gradient(by_eta)
         prior, slope = _log_prior(theta, p)
@@ -321,6 +324,22 @@ class NoiseProcess:
             mean[part] = np.clip(self.level + k @ self.weights, *self._range)
             variance[part] = np.maximum(self.variance - (half * half).sum(axis=0), 0.0)
         return mean, variance
+
+    def leave_out(self, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """As `predict`, but at a training input without its own working value.
+
+        With B = (K + H^{-1})^{-1} and v = B delta the mean is level + delta_i - v_i / B_ii and the variance
+        1 / B_ii - 1 / h_i (Dubrule 1983); level, variance and length scales stay.
+        """
+        mean, variance = self.predict(Z)
+        row = match_rows(self.Z, Z) if not self.is_constant else np.full(len(Z), -1)
+        if (row < 0).all():
+            return mean, variance
+        precision = invert_factored(self._root).diagonal()
+        delta = self._covariance(self.Z) @ self.weights + self.weights / self.information
+        left = np.clip(self.level + delta - self.weights / precision, *self._range)
+        spread = np.maximum(1 / precision - 1 / self.information, 0.0)
+        return np.where(row >= 0, left[row], mean), np.where(row >= 0, spread[row], variance)
 
     def _covariance(self, Z: FloatArray) -> FloatArray:
         """Covariances with the training inputs, (n, p) -> (n, u)."""

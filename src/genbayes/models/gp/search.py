@@ -34,7 +34,10 @@ START_NUGGETS = (1e-10, 1e-6, 1e-3, 0.1, 1.0)
 FIRST_CURVATURE = 0.1  # of the loss in log parameters, per run; a first guess that BFGS soon replaces
 TOLERANCE = 0.05  # gain in log posterior not worth another step: parameters move by a third of their standard error
 SAME = 0.5  # climbs that end this close in log posterior have found the same maximum
-OTHER_LENGTHS = (0.4, 2.0, 20.0)  # tried one input at a time, to leave maxima in which an input is stuck
+N_CLIMBED_ON = 2  # maxima on few rows from which more rows are climbed
+# Tried one input at a time, to leave maxima in which an input is stuck: in units of the median length scale, since the
+# smoother a function the longer they are, and as they are.
+OTHER_MULTIPLES, OTHER_LENGTHS = (0.3, 1.0, 10.0), (0.4, 2.0, 20.0)
 WORTHWHILE = 1.0  # gain in log posterior at which such a move is followed
 N_SHAKES = 2  # rounds of such moves, at most
 
@@ -131,9 +134,16 @@ def search_widely(levels: Sequence[Posterior], starts: Iterable[FloatArray], not
         The maximum on the last level.
     """
     found = [notice(climb(levels[0], start)) for start in starts]
-    for level in levels[1:]:
-        found = [climb(level, minimum.point, minimum.curvature) for minimum in _distinct(found)]
-    return notice(shake(levels[-1], min(found, key=lambda minimum: minimum.value)))
+    return notice(shake(levels[-1], climb_on(levels[1:], found)))
+
+
+def climb_on(levels: Sequence[Posterior], found: Iterable[Minimum]) -> Minimum:
+    """The best maximum reached from those found on fewer rows: of each level, the best few are climbed from."""
+    found = list(found)
+    for level in levels:
+        best = sorted(_distinct(found), key=lambda minimum: level.value(minimum.point))[:N_CLIMBED_ON]
+        found = [climb(level, minimum.point, minimum.curvature) for minimum in best]
+    return min(found, key=lambda minimum: minimum.value)
 
 
 def starting_point(posterior: Posterior, length: float) -> FloatArray:
@@ -170,7 +180,9 @@ def shake(posterior: Posterior, minimum: Minimum) -> Minimum:
     for _ in range(N_SHAKES):
         theta, value = minimum.point.copy(), minimum.value
         for k in range(posterior.p):
-            others = [length for length in np.log(OTHER_LENGTHS) if abs(length - theta[k]) > math.log(2)]
+            median = float(np.median(theta[:-1]))
+            lengths = np.append(np.log(OTHER_LENGTHS), median + np.log(OTHER_MULTIPLES))
+            others = [length for length in lengths if abs(length - theta[k]) > math.log(2)]
             trials = [np.concatenate([theta[:k], [length], theta[k + 1 :]]) for length in others]
             values = [posterior.value(trial) for trial in trials]
             if trials and min(values) < value - WORTHWHILE:

@@ -1,8 +1,9 @@
 """StationaryGP, the default surrogate of the field, fitted as a specialist would (paper section 5.1), and its process.
 
-Matern-5/2 or the smoother squared exponential, one length scale per input, constant mean, Gaussian noise of constant
-variance, replicates reduced to their means and counts. The process is fitted to inputs of order one and standardised
-responses: exactly for some thousand inputs, nearly so beyond. `GPSurrogate` is what all surrogates on a GP share.
+Of four kernels the one that the runs make most probable, one length scale per input, constant mean, Gaussian noise of
+constant variance, replicates reduced to their means and counts. The process is fitted to inputs of order one and
+standardised responses: exactly for some thousand inputs, nearly so beyond. `GPSurrogate` is what all surrogates on a
+GP share.
 """
 
 from __future__ import annotations
@@ -79,6 +80,11 @@ class FittedGP:
 
         W, noise = runs.Z / parameters.length, parameters.nugget / runs.count
         return cls(parameters, runs, FullScale.learn(W, runs.mean, noise, rng))
+
+    @property
+    def jitter(self) -> float:
+        """What correlations that rounding made singular needed on their diagonal besides the nugget; zero as a rule."""
+        return 0.0 if self._exact is None else self._exact.jitter
 
     def predict(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """A new run at inputs Z, shape (n, p), is normal with this mean and the sum of the two variances.
@@ -244,13 +250,15 @@ class StationaryGP(GPSurrogate):
     """Gaussian process with one length scale per input (ARD), constant mean and nugget.
 
     Length scales and nugget maximise the marginal likelihood from several starting points; replicates enter by their
-    means and counts. Exact to 3,000 distinct inputs; beyond, parameters come from a Vecchia likelihood and predictions
-    from inducing points and near neighbours together. Engine: our own BFGS on analytic gradients with one Cholesky
-    factor a step (`genbayes.models.gp`), which needs no extra and is faster than the wrappers we measured
-    (docs/models/stationary-gp.md).
+    means and counts. Of several kernels the runs choose the most probable. Exact to 3,000 distinct inputs; beyond,
+    parameters come from a Vecchia likelihood and predictions from inducing points and near neighbours together.
+    Engine: our own BFGS on analytic gradients with one Cholesky factor a step (`genbayes.models.gp`), which needs no
+    extra and is faster than the wrappers we measured (docs/models/stationary-gp.md).
 
     Args:
-        kernel: "matern52"; or "squared-exponential", for responses that are smooth to any order, to 3,000 inputs.
+        kernel: "auto", whichever of the following has the largest posterior, to 3,000 distinct inputs, and "matern52"
+            beyond; "matern52", "matern52-separable" (a product over inputs), "matern72" or "squared-exponential" for
+            that one alone, of which beyond 3,000 distinct inputs only "matern52" is had.
         n_starts: Starting points of the search for length scales and nugget.
         categorical: Names or indices of inputs that are categories; they become one-hot columns.
         verbose: Whether to show a progress bar.
@@ -275,7 +283,7 @@ class StationaryGP(GPSurrogate):
     def __init__(
         self,
         *,
-        kernel: str = "matern52",
+        kernel: str = AUTO,
         n_starts: int = 3,
         categorical: Sequence[str | int] | None = None,
         verbose: bool = False,
@@ -303,10 +311,17 @@ class StationaryGP(GPSurrogate):
     def _facts(self) -> dict[str, str]:
         parameters = self.gp_.parameters
         kind = "exact" if self.gp_.large is None else "Vecchia with inducing points"
-        return {
-            "kernel": f"{KERNELS[self.gp_.kernel]}, one length scale per input",
+        how = ""
+        if self.kernel == AUTO:
+            most = f"the others take at most {EXACT_LIMIT:,} distinct inputs"
+            how = "; the most probable of four" if self.gp_.large is None else f"; {most}"
+        facts = {
+            "kernel": f"{KERNELS[self.gp_.kernel]}, one length scale per input{how}",
             "computation": kind,
             "distinct inputs": str(len(self.gp_.runs)),
             "length scales": ", ".join(f"{length:.3g}" for length in parameters.length),
             "noise sd": f"{self.response_scaler_.scale * np.sqrt(parameters.noise):.4g}",
         }
+        if self.gp_.jitter > 0:
+            facts["jitter"] = f"{self.gp_.jitter:.0e} of the process variance, so that rounding does no harm"
+        return facts

@@ -25,7 +25,6 @@ from genbayes.models.gp.search import (
     Notice,
     Posterior,
     climb,
-    climb_on,
     exact_posterior,
     search_widely,
     shake,
@@ -44,6 +43,8 @@ N_ROUNDS = 2  # of finding neighbours and climbing: the length scales decide who
 NTH_NEIGHBOUR, REACH = 8, 1.5  # the shortest scale worth a start is 1.5 times the distance of the eighth neighbour
 
 VECCHIA_NUGGET = 1e-8  # at least: the regression on inducing points that follows divides by it
+FAR_BEHIND = 30.0  # in log posterior on many rows, of a maximum that was found on few
+HARDLY_ANY_NOISE = 1e-5  # nugget of responses whose posterior has maxima apart in it
 FIRST_KERNEL = "matern52"  # searched for widely before any other, and the only one of Vecchia's likelihood
 MULTIPLES, NUGGETS = (0.5, 1.0, 2.0), (1e-11, 1e-8)  # of its length scales, and nuggets, that others may start from
 
@@ -102,25 +103,41 @@ def estimate_parameters(
         return Estimate(FIRST_KERNEL, _finish_by_vecchia(ordered, found, notice, rng), {})
     first = exact_posterior(ordered, CORRELATIONS[kernels[0]])
     best = found[0] if len(found) == 1 else min(found, key=lambda minimum: first.value(minimum.point))
-    minima = {kernels[0]: replace(best, value=levels[-1].value(best.point))}  # what was found nearby has another value
-    for kernel in kernels[1:]:
-        own_levels = [exact_posterior(subset, CORRELATIONS[kernel]) for subset in subsets]
-        minima[kernel] = notice(_search_from(best, own_levels))
+    best = replace(best, value=levels[-1].value(best.point))  # what was found nearby has another value
+    minima = {kernels[0]: best}
+    for kernel, minimum in _search_others(best, subsets, kernels[1:]).items():
+        minima[kernel] = notice(minimum)
     return _finish_exactly(ordered, minima, notice)
 
 
-def _search_from(other: Minimum, levels: Sequence[Posterior]) -> Minimum:
-    """The maximum of one kernel's posterior that is reached from another kernel's.
+def _search_others(first: Minimum, subsets: Sequence[Replicates], kernels: Sequence[str]) -> dict[str, Minimum]:
+    """The maxima of further kernels; those that fewer rows show to be far behind are not climbed on all of them."""
+    levels = {kernel: [exact_posterior(subset, CORRELATIONS[kernel]) for subset in subsets] for kernel in kernels}
+    found = {kernel: _search_from(first, levels[kernel][0], levels[kernel][-1]) for kernel in kernels}
+    best = min([first.value, *(minimum.value for minimum in found.values())])
+    for kernel, minimum in found.items():
+        if len(subsets) > 1 and minimum.value < best + FAR_BEHIND:
+            found[kernel] = climb(levels[kernel][-1], minimum.point, minimum.curvature)
+    return found
+
+
+def _search_from(other: Minimum, few: Posterior, many: Posterior) -> Minimum:
+    """The maximum of one kernel's posterior of few rows that is reached from another kernel's, with its value on many.
 
     Kernels differ in what they mean by a length scale and in how much they leave to noise. The smoother the kernel,
-    the more maxima a response without noise has, apart in the nugget: each of several is climbed from, on few rows.
+    the more maxima a response without noise has, apart in the nugget: each of several is climbed from.
     """
-    nuggets = [other.point[-1], *(nugget for nugget in np.log(NUGGETS) if abs(nugget - other.point[-1]) > math.log(30))]
     found = []
-    for nugget in nuggets:
+    for nugget in [other.point[-1], *_other_nuggets(other)]:
         points = [np.append(other.point[:-1] + shift, nugget) for shift in np.log(MULTIPLES)]
-        found.append(climb(levels[0], min(points, key=levels[0].value), other.curvature))
-    return climb_on(levels[1:], found)
+        minimum = climb(few, min(points, key=few.value), other.curvature)
+        found.append(replace(minimum, value=many.value(minimum.point)))
+    return min(found, key=lambda minimum: minimum.value)
+
+
+def _other_nuggets(minimum: Minimum) -> list[float]:
+    """Logarithms of small nuggets that are not the one of a maximum."""
+    return [nugget for nugget in np.log(NUGGETS) if abs(nugget - minimum.point[-1]) > math.log(30)]
 
 
 def _finish_exactly(runs: Replicates, minima: dict[str, Minimum], notice: Notice) -> Estimate:
@@ -129,6 +146,9 @@ def _finish_exactly(runs: Replicates, minima: dict[str, Minimum], notice: Notice
     posterior, best = exact_posterior(runs, CORRELATIONS[kernel]), minima[kernel]
     if kernel != next(iter(minima)) and len(runs) <= SUBSETS[-1]:  # the first has been shaken before
         best = shake(posterior, best)
+        if best.point[-1] < math.log(HARDLY_ANY_NOISE):
+            other = climb(posterior, np.append(best.point[:-1], _other_nuggets(best)[0]))
+            best = min(best, other, key=lambda minimum: minimum.value)
     parameters = posterior.parameters(notice(climb(posterior, best.point, best.curvature)).point)
     return Estimate(kernel, parameters, {name: -minimum.value for name, minimum in minima.items()})
 

@@ -35,9 +35,9 @@ FIRST_CURVATURE = 0.1  # of the loss in log parameters, per run; a first guess t
 TOLERANCE = 0.05  # gain in log posterior not worth another step: parameters move by a third of their standard error
 SAME = 0.5  # climbs that end this close in log posterior have found the same maximum
 N_CLIMBED_ON = 2  # maxima on few rows from which more rows are climbed
-# Tried one input at a time, to leave maxima in which an input is stuck: in units of the median length scale, since the
-# smoother a function the longer they are, and as they are.
-OTHER_MULTIPLES, OTHER_LENGTHS = (0.3, 1.0, 10.0), (0.4, 2.0, 20.0)
+# Tried one input at a time, to leave maxima in which an input is stuck: in units of the median length scale of inputs
+# that are not inert, since the smoother a function the longer they are.
+OTHER_LENGTHS, INERT = (0.3, 1.0, 10.0), 30.0  # times the shortest
 WORTHWHILE = 1.0  # gain in log posterior at which such a move is followed
 N_SHAKES = 2  # rounds of such moves, at most
 
@@ -138,7 +138,7 @@ def search_widely(levels: Sequence[Posterior], starts: Iterable[FloatArray], not
 
 
 def climb_on(levels: Sequence[Posterior], found: Iterable[Minimum]) -> Minimum:
-    """The best maximum reached from those found on fewer rows: of each level, the best few are climbed from."""
+    """The best maximum reached from those found on fewer rows: on each level the best two are climbed from."""
     found = list(found)
     for level in levels:
         best = sorted(_distinct(found), key=lambda minimum: level.value(minimum.point))[:N_CLIMBED_ON]
@@ -180,8 +180,8 @@ def shake(posterior: Posterior, minimum: Minimum) -> Minimum:
     for _ in range(N_SHAKES):
         theta, value = minimum.point.copy(), minimum.value
         for k in range(posterior.p):
-            median = float(np.median(theta[:-1]))
-            lengths = np.append(np.log(OTHER_LENGTHS), median + np.log(OTHER_MULTIPLES))
+            active = theta[:-1][theta[:-1] < theta[:-1].min() + math.log(INERT)]
+            lengths = np.median(active) + np.log(OTHER_LENGTHS)
             others = [length for length in lengths if abs(length - theta[k]) > math.log(2)]
             trials = [np.concatenate([theta[:k], [length], theta[k + 1 :]]) for length in others]
             values = [posterior.value(trial) for trial in trials]

@@ -11,7 +11,7 @@ from genbayes.deadline import OutOfTime, deadline, require_time
 from genbayes.errors import GenBayesError
 from genbayes.models import StationaryGP
 from genbayes.models.regimes.classifier import fit_classifier
-from genbayes.training import TrainingSettings, minimise
+from genbayes.training import TrainingSettings, differentiate, minimise
 
 
 def is_over() -> bool:
@@ -81,7 +81,7 @@ def test_training_stops_in_the_middle() -> None:
 
     def train(n_epochs: int) -> None:
         generator = torch.Generator().manual_seed(0)
-        minimise(loss, [parameter], [torch.arange(10)], TrainingSettings(n_epochs=n_epochs), [generator])
+        minimise(differentiate(loss), [parameter], [torch.arange(10)], TrainingSettings(n_epochs=n_epochs), [generator])
 
     train(1)  # the first call of an optimiser loads much of torch
     with pytest.raises(OutOfTime, match="no time left"), deadline(0.05):

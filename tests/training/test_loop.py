@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from genbayes.errors import TrainingDiverged
-from genbayes.training import TrainingSettings, minimise
+from genbayes.training import TrainingSettings, differentiate, minimise
 from genbayes.training.loop import History, draw_batches, rate_at
 
 TARGETS = torch.arange(10.0)
@@ -34,13 +34,17 @@ def train(
     """Weights (K,) and history; `held_out` maps present weights (K,) to scores (K,)."""
     parameter = torch.nn.Parameter(torch.zeros(n_members, 1))
     chosen = TrainingSettings(**{"n_epochs": 300, "learning_rate": 0.1, **settings})
+
+    def scores_of_one_row() -> tuple[torch.Tensor, torch.Tensor]:
+        return held_out(parameter.detach()[:, 0]).reshape(-1, 1), torch.ones(n_members, 1)
+
     history = minimise(
-        quadratic(parameter),
+        differentiate(quadratic(parameter)),
         [parameter],
         [ALL] * n_members,
         chosen,
         generators(n_members),
-        held_out=None if held_out is None else (lambda: held_out(parameter.detach()[:, 0])),
+        held_out=None if held_out is None else scores_of_one_row,
         report=report,
     )
     return parameter.detach()[:, 0], history
@@ -100,7 +104,7 @@ def test_a_loss_that_turns_nan_is_reported_with_what_to_try() -> None:
     parameter = torch.nn.Parameter(torch.zeros(1, 1))
     with pytest.raises(TrainingDiverged, match="must stay finite, got nan at step 1 of 3; try a smaller learning_rate"):
         minimise(
-            lambda rows: (parameter * math.nan).sum(dim=1),
+            differentiate(lambda rows: (parameter * math.nan).sum(dim=1)),
             [parameter],
             [ALL],
             TrainingSettings(n_epochs=3),

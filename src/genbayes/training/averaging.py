@@ -8,6 +8,7 @@ to stop can be found without knowing the length in advance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -69,17 +70,14 @@ class AveragedAdam:
         self.mean = weights.flat.detach().clone() if averaging > 0 else None
         self.n_steps = 0
 
-    def descend(self, value: Tensor, rate: float) -> Tensor:
-        """One step of the optimiser down the gradient of a value, which is returned without its graph."""
+    def step(self, rate: float) -> None:
+        """One step of the optimiser down the gradient that the weights hold."""
         self.optimiser.param_groups[0]["lr"] = rate
-        self.weights.grad.zero_()
-        value.backward()
         self.optimiser.step()
         if self.mean is not None:
             decay = min(self.averaging, (1 + self.n_steps) / (10 + self.n_steps))
             self.mean.lerp_(self.weights.flat.detach(), 1 - decay)
         self.n_steps += 1
-        return value.detach()
 
     @torch.no_grad()
     def swap(self) -> None:
@@ -95,35 +93,51 @@ class BestWeights:
 
     Attributes:
         seen: Epoch and scores, shape (K,), of each check.
+        best: Best score of each member so far, shape (K,); None before the first check.
+        row_scores: Scores of the held-out rows at each member's best, shape (K, a).
     """
 
     def __init__(self, weights: FlatWeights, patience: int | None) -> None:
         self.weights = weights
         self.patience = patience
         self.best: Tensor | None = None
+        self.row_scores: Tensor | None = None
         self.kept = weights.flat.detach().clone()
         self.stale = torch.zeros(weights.n_members, dtype=torch.int64)
         self.is_done = torch.zeros(weights.n_members, dtype=torch.bool)
         self.seen: list[tuple[float, Tensor]] = []
 
     @torch.no_grad()
-    def note(self, score: Tensor, epoch: float) -> bool:
-        """Keep what improved, and say whether patience has run out for all members; score has shape (K,).
+    def note(self, scores: Tensor, row_weight: Tensor, epoch: float) -> bool:
+        """Keep what improved, and say whether patience has run out for all members.
 
         A member whose own patience has run out is done, whatever happens while others go on: what is kept of it does
         not depend on them.
+
+        Args:
+            scores: Scores of each member at its held-out rows, shape (K, a).
+            row_weight: Weights of these rows, shape (K, a).
+            epoch: Where the run stands.
         """
+        score = (row_weight * scores).sum(dim=1) / row_weight.sum(dim=1)
         self.seen.append((epoch, score.cpu()))
-        before = torch.full_like(score, torch.inf) if self.best is None else self.best
-        better = (score < before * (1 - SMALLEST_GAIN)) & ~self.is_done.to(score.device)
-        self.best = torch.where(better, score, before)
+        if self.best is None or self.row_scores is None:
+            self.best, self.row_scores = torch.full_like(score, torch.inf), scores.clone()
+        better = (score < self.best * (1 - SMALLEST_GAIN)) & ~self.is_done.to(score.device)
+        self.best = torch.where(better, score, self.best)
         present = self.weights.windows(self.weights.flat.detach())
         for kept, now in zip(self.weights.windows(self.kept), present, strict=True):
             kept[better] = now[better]
+        self.row_scores[better] = scores[better]
         self.stale = torch.where(better.cpu(), 0, self.stale + 1)
         if self.patience is not None:
             self.is_done |= self.stale >= self.patience
         return bool(self.is_done.all())
+
+    def best_at(self, epoch: float) -> float:
+        """Mean over members of the best score up to an epoch; infinity before the first check."""
+        scores = [score for seen_at, score in self.seen if seen_at <= epoch]
+        return float(torch.stack(scores).amin(dim=0).mean()) if scores else math.inf
 
     def should_go_on(self, middle: float) -> bool:
         """Whether any member's best score is still falling since the epoch in the middle; the others are done."""

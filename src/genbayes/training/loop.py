@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +22,9 @@ from genbayes.deadline import require_time
 from genbayes.errors import TrainingDiverged
 from genbayes.progress import Report
 from genbayes.training.averaging import AveragedAdam, BestWeights, FlatWeights
-from genbayes.training.threads import ThreadChooser
+
+Objective = Callable[[Tensor], Tensor]
+HeldOut = Callable[[], tuple[Tensor, Tensor]]
 
 N_NOTES = 200  # points of the training curve
 
@@ -77,7 +78,6 @@ class History:
         held_out_epoch: Epochs at which held-out rows were scored, shape (h,).
         held_out_crps: CRPS there, on the standardised scale of y, shape (h,).
         seconds: Wall time.
-        n_threads: Threads that a few timed steps found quickest.
         is_unfinished: Whether held-out scores were still falling fast when the run ended; not kept in files.
     """
 
@@ -86,73 +86,127 @@ class History:
     held_out_epoch: FloatArray
     held_out_crps: FloatArray
     seconds: float
-    n_threads: int
     is_unfinished: bool = False
 
 
+class Training:
+    """A run that can be advanced bit by bit, so that several can be raced.
+
+    Args:
+        objective: Row numbers, shape (K, b), to the loss of each member, shape (K,), whose gradient it adds to that of
+            the parameters; `differentiate` makes one of any loss.
+        parameters: Stacked weights, members along the first axis.
+        learn: Row numbers that each member learns from, of equal length.
+        settings: Length, rate and portions of the run.
+        generators: One per member, for its order of rows.
+        held_out: Scores of each member at the rows it holds out, and their weights, each (K, a); the best weights of
+            each member are kept.
+        report: Called with (step, steps, loss) now and then.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        parameters: Sequence[torch.nn.Parameter],
+        learn: Sequence[Tensor],
+        settings: TrainingSettings,
+        generators: Sequence[torch.Generator],
+        *,
+        held_out: HeldOut | None = None,
+        report: Report | None = None,
+    ) -> None:
+        self.objective, self.settings, self.held_out, self.report = objective, settings, held_out, report
+        self.weights = FlatWeights(parameters)
+        self.adam = AveragedAdam(self.weights, settings.weight_decay, settings.averaging)
+        self.best = BestWeights(self.weights, settings.patience)
+        self.batches = draw_batches(learn, settings.batch_size, generators, self.weights.flat.device)
+        size = settings.batch_size
+        self.per_epoch = 1 if size is None else max(1, math.ceil(len(learn[0]) / size))
+        self.notes: list[tuple[float, float]] = []
+        self.n_steps, self.end_of_round = 0, 0  # steps done so far; epoch at which the present round ends
+        self.is_unfinished = False  # whether held-out scores were still falling at the end of a round
+        self.seconds = 0.0
+
+    @property
+    def epoch(self) -> float:
+        """Passes over the rows so far."""
+        return self.n_steps / self.per_epoch
+
+    def laps(self) -> Iterator[None]:
+        """Minimise in place, pausing after every check of the held-out rows."""
+        for number in range(self.settings.n_rounds):
+            begin, n_epochs = self.end_of_round, self.settings.n_epochs * 2**number
+            self.end_of_round = begin + n_epochs
+            yield from self._round(n_epochs * self.per_epoch)
+            self.is_unfinished = self.held_out is not None and self.best.should_go_on(begin + n_epochs / 2)
+            if not self.is_unfinished:
+                return
+
+    def _round(self, n_steps: int) -> Iterator[None]:
+        """One warm-up and cosine of so many steps."""
+        done, steps_between, settings = self.n_steps, max(1, n_steps // N_NOTES), self.settings
+        total = torch.zeros((), device=self.weights.flat.device)  # of the losses since the last note
+        started = time.perf_counter()
+        for step in range(1, n_steps + 1):
+            require_time()
+            self.weights.grad.zero_()
+            total += self.objective(next(self.batches)).sum()
+            self.adam.step(rate_at(step - 1, n_steps, settings))
+            self.n_steps, is_last = done + step, step == n_steps
+            if is_last or step % steps_between == 0:
+                mean = float(total) / (step % steps_between or steps_between) / self.weights.n_members
+                _require_finite(mean, self.n_steps, done + n_steps)
+                self.notes.append((self.epoch, mean))
+                total.zero_()
+                if self.report is not None:
+                    self.report(self.n_steps, done + n_steps, mean)
+            if self.held_out is not None and (is_last or step % settings.steps_between_checks == 0):
+                self.adam.swap()
+                is_over = self.best.note(*self.held_out(), self.epoch)
+                self.adam.swap()
+                self.seconds += time.perf_counter() - started
+                yield
+                started = time.perf_counter()
+                if is_over:
+                    return
+        self.seconds += time.perf_counter() - started
+
+    def finish(self) -> History:
+        """Restore each member's best weights, and say how it went."""
+        self.adam.swap()
+        self.best.restore()
+        self.weights.release()
+        checks = [(epoch, float(score.mean())) for epoch, score in self.best.seen]
+        (at, losses), (checked_at, scores) = (np.reshape(np.array(p), (-1, 2)).T for p in (self.notes, checks))
+        return History(at, losses, checked_at, scores, self.seconds, self.is_unfinished)
+
+
 def minimise(
-    loss: Callable[[Tensor], Tensor],
+    objective: Objective,
     parameters: Sequence[torch.nn.Parameter],
     learn: Sequence[Tensor],
     settings: TrainingSettings,
     generators: Sequence[torch.Generator],
     *,
-    held_out: Callable[[], Tensor] | None = None,
+    held_out: HeldOut | None = None,
     report: Report | None = None,
 ) -> History:
-    """Minimise `loss` in place and say how it went.
+    """Minimise in place, from beginning to end, and say how it went; arguments as those of `Training`."""
+    training = Training(objective, parameters, learn, settings, generators, held_out=held_out, report=report)
+    for _ in training.laps():
+        pass
+    return training.finish()
 
-    Args:
-        loss: Row numbers, shape (K, b), to the loss of each member, shape (K,).
-        parameters: Stacked weights, members along the first axis.
-        learn: Row numbers that each member learns from, of equal length.
-        settings: Length, rate and portions of the run.
-        generators: One per member, for its order of rows.
-        held_out: Score of each member on held-out rows, shape (K,); the best weights of each are restored.
-        report: Called with (step, steps, loss) now and then.
-    """
-    started = time.perf_counter()
-    weights = FlatWeights(parameters)
-    adam, best = (
-        AveragedAdam(weights, settings.weight_decay, settings.averaging),
-        BestWeights(weights, settings.patience),
-    )
-    batches = draw_batches(learn, settings.batch_size, generators, weights.flat.device)
-    per_epoch = 1 if settings.batch_size is None else max(1, math.ceil(len(learn[0]) / settings.batch_size))
-    total = torch.zeros((), device=weights.flat.device)  # of the losses since the last note
-    notes: list[tuple[float, float]] = []
-    done, is_unfinished = 0, False  # steps of earlier rounds; whether members are still improving
-    with closing(ThreadChooser()) as threads:
-        for n_steps in [settings.n_epochs * per_epoch * 2**number for number in range(settings.n_rounds)]:
-            steps_between = max(1, n_steps // N_NOTES)
-            for step in range(1, n_steps + 1):
-                require_time()
-                total += adam.descend(loss(next(batches)).sum(), rate_at(step - 1, n_steps, settings))
-                threads.end_step()
-                epoch, is_last = (done + step) / per_epoch, step == n_steps
-                if is_last or step % steps_between == 0:
-                    mean = float(total) / (step % steps_between or steps_between) / weights.n_members
-                    _require_finite(mean, done + step, done + n_steps)
-                    notes.append((epoch, mean))
-                    total.zero_()
-                    if report is not None:
-                        report(done + step, done + n_steps, mean)
-                if held_out is not None and (is_last or step % settings.steps_between_checks == 0):
-                    adam.swap()
-                    is_over = best.note(held_out(), epoch)
-                    adam.swap()
-                    if is_over:
-                        break
-            is_unfinished = held_out is not None and best.should_go_on((done + n_steps / 2) / per_epoch)
-            if not is_unfinished:
-                break
-            done += n_steps
-    adam.swap()
-    best.restore()
-    weights.release()
-    checks = [(epoch, float(score.mean())) for epoch, score in best.seen]
-    (at, losses), (checked_at, scores) = (np.reshape(np.array(points), (-1, 2)).T for points in (notes, checks))
-    return History(at, losses, checked_at, scores, time.perf_counter() - started, threads.chosen, is_unfinished)
+
+def differentiate(loss: Callable[[Tensor], Tensor]) -> Objective:
+    """The objective of any loss, rows (K, b) -> (K,), by automatic differentiation."""
+
+    def objective(batch: Tensor) -> Tensor:
+        value = loss(batch)
+        value.sum().backward()
+        return value.detach()
+
+    return objective
 
 
 def _require_finite(loss: float, step: int, n_steps: int) -> None:

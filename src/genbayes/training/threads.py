@@ -1,72 +1,37 @@
-"""How many threads a training step deserves, found by timing a few.
+"""How many threads a training step may use: a matter of its size, never of timing.
 
-Small networks gain little from a second thread, and lose an order of magnitude when another process holds the
-core it was meant for. So the first steps are timed with one thread and with all, the quicker way goes on, and now
-and then the question is asked again. The process's own setting is put back at the end, whatever happens.
+One thread inside a fit, so that the same seed gives the same answer on any machine and however busy it is; members
+share one thread, candidates run beside each other. Only where runs are very many are all threads of the process used:
+their sums then differ in the last digits.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 import torch
 
-N_TRIALS = 3  # steps timed for each choice; the best of them counts, so one hiccup decides nothing
-SECONDS_BETWEEN = 3.0  # after this long the load of the machine may have changed: ask again
-ADVANTAGE = 0.9  # all threads must take at most this share of the time of one
+MANY_CELLS = 500_000  # rows times columns from which on a step is large enough for a second thread
 
 
 @contextmanager
-def single_thread() -> Iterator[None]:
-    """One torch thread inside the block, the previous number after it."""
+def training_threads(n: int, p: int) -> Iterator[None]:
+    """One torch thread inside the block for n rows of p columns, all that the process has where they are many.
+
+    Example:
+        >>> with training_threads(1_000, 10):
+        ...     torch.get_num_threads()
+        1
+    """
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(1 if n * p < MANY_CELLS else before)
     try:
         yield
     finally:
         torch.set_num_threads(before)
 
 
-class ThreadChooser:
-    """Asked at the end of each step, it sets the number of threads of the next; `close` puts back what was set before.
-
-    Example:
-        >>> from contextlib import closing
-        >>> with closing(ThreadChooser()) as threads:
-        ...     for _ in range(10):
-        ...         threads.end_step()
-        >>> threads.chosen in (1, torch.get_num_threads())
-        True
-    """
-
-    def __init__(self) -> None:
-        self.available = torch.get_num_threads()
-        self.chosen = 1
-        self._seconds: list[float] = []  # of the steps timed since the question was last asked
-        self._started = time.perf_counter()
-        torch.set_num_threads(1)
-
-    def end_step(self) -> None:
-        """One warm-up and N_TRIALS steps with one thread, then as many with all, then decide, until asked again."""
-        if self.available == 1:
-            return
-        now = time.perf_counter()
-        n_timed, each = len(self._seconds), N_TRIALS + 1
-        if n_timed < 2 * each:
-            self._seconds.append(now - self._started)
-            if n_timed + 1 == each:
-                self.chosen = self.available
-            elif n_timed + 1 == 2 * each:
-                one, many = min(self._seconds[1:each]), min(self._seconds[each + 1 :])
-                self.chosen = self.available if many < ADVANTAGE * one else 1
-                self._decided = now
-        elif now - self._decided > SECONDS_BETWEEN:
-            self._seconds, self.chosen = [], 1
-        torch.set_num_threads(self.chosen)
-        self._started = time.perf_counter()
-
-    def close(self) -> None:
-        """The number of threads of the process as it was."""
-        torch.set_num_threads(self.available)
+def single_thread() -> AbstractContextManager[None]:
+    """One torch thread inside the block, the previous number after it."""
+    return training_threads(0, 0)

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from genbayes.models.network import DEFAULT, IQNSettings, NetworkShape, PriorIQN, Rows, fit_iqn, held_out_crps
+from genbayes.models.network import DEFAULT, IQNSettings, NetworkShape, PriorIQN, Rows, fit_iqn, held_out_scores
 from genbayes.training import TrainingSettings
 
 ASIDE = torch.stack([torch.arange(first, 60, 5) for first in (0, 1)])
@@ -31,7 +31,7 @@ def train(network: PriorIQN, **more: Any) -> PriorIQN:
 
 
 def score(network: PriorIQN) -> torch.Tensor:
-    return held_out_crps(network, rows_of(), ASIDE)
+    return held_out_scores(network, rows_of(), ASIDE).mean(dim=1)
 
 
 def test_training_improves_rows_that_were_held_out() -> None:

@@ -1,6 +1,8 @@
 """The recipe "fast": settings by the number of runs, relevance, spread, and the plan that is chosen."""
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,11 +11,11 @@ import torch
 from genbayes import QuantileSurrogate
 from genbayes.data.folds import draw_member_folds
 from genbayes.models.base import ScaledRuns
-from genbayes.models.network import DEFAULT, IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn, plans, recipes
+from genbayes.models.network import DEFAULT, IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn
 from genbayes.models.network.fit import choose_spread, stretch
-from genbayes.models.network.plans import N_FOURIER, Attempt, Plan, Team, best_of, fourier_plan, measure_relevance
+from genbayes.models.network.plans import N_FOURIER, Plan, Race, Runner, best_of, fourier_plan, measure_relevance
 from genbayes.models.network.recipes import fast_settings
-from genbayes.training import History, TrainingSettings
+from genbayes.training import TrainingSettings
 
 
 def rows_of(X: np.ndarray, y: np.ndarray) -> Rows:
@@ -101,99 +103,112 @@ def test_training_stops_before_it_learns_noise_by_heart() -> None:
     assert crps < best + 0.2 * (by_heart - best)
 
 
-def test_what_was_tried_for_fewer_epochs_is_trained_for_all_of_them(make, runs, monkeypatch) -> None:
-    monkeypatch.setattr(plans, "TRIAL_VISITS", 5 * len(runs[1]))
-    monkeypatch.setattr(recipes, "MOST_EPOCHS", 60)
-    trained, train = [], Team.train
+class Scripted(Runner):
+    """A runner whose held-out score follows a course, one value for every 50 steps; rows differ by `doubt`."""
 
-    def note(self: Team, plan: Plan, first: int, last: int, n_rounds: int | None = None) -> Attempt:
-        trained.append((plan.settings.training.n_epochs, first, last))
-        return train(self, plan, first, last, n_rounds)
+    def __init__(self, plan: Plan, course: list[float], doubt: float, unfinished_at: int) -> None:
+        self.plan, self.course, self.is_over = plan, course, False
+        self.weight, self.noise = np.ones(2), doubt * np.array([1.0, -1.0])
+        self.unfinished_at = unfinished_at
+        self.training = SimpleNamespace(n_steps=0, epoch=0.0, end_of_round=1000, is_unfinished=False, best=self)
 
-    monkeypatch.setattr(Team, "train", note)
-    model = make(n_epochs=None, n_members=3).fit(*runs)
-    assert trained[-1] == (60, 0, 3)  # all members anew, for all the epochs
-    assert {n_epochs for n_epochs, _, _ in trained[:-1]} == {5}
-    assert model.settings_.training.n_epochs == 60
+    @property
+    def scores(self) -> np.ndarray:
+        return self.best_at(self.training.epoch) + self.noise
+
+    def best_at(self, epoch: float) -> float:
+        return min(self.course[: int(epoch) // 50], default=np.inf)
+
+    def advance(self, n_checks: int) -> None:
+        self.training.n_steps += 50 * n_checks
+        self.training.epoch = self.training.n_steps
+        self.training.is_unfinished = self.training.n_steps >= self.unfinished_at
+        self.is_over = self.training.n_steps >= 1000
+
+
+@dataclass(frozen=True)
+class ScriptedRace(Race):
+    """A race whose runners follow courses that a test gives, by the name of the plan."""
+
+    courses: dict[str, list[float]] = field(default_factory=dict)
+    doubt: float = 0.0
+    unfinished_at: int = 10_000
+    entered: dict[str, Scripted] = field(default_factory=dict)
+
+    def enter(self, plan: Plan, report: object) -> Scripted:
+        self.entered[plan.name] = Scripted(plan, self.courses[plan.name], self.doubt, self.unfinished_at)
+        return self.entered[plan.name]
+
+
+def plan(name: str) -> Plan:
+    training = TrainingSettings(n_epochs=1, learning_rate=0.1, n_rounds=3)
+    settings = IQNSettings(NetworkShape(2), LossWeights(0.1, 0.2, 0.7), training, dropout=0.05)
+    return Plan(name, settings, torch.ones(2), is_deep=name in ("deep", "fourier"))
+
+
+def race(courses: dict[str, list[float]], n_rows: int = 100, **more) -> ScriptedRace:
+    return ScriptedRace(Rows(None, range(n_rows), None), None, [], False, courses, **more)
+
+
+def falling(start: float, end: float) -> list[float]:
+    """Half of what is left of the way is gone each time that the run grows by a half."""
+    return [end + (start - end) * 0.5 ** (math.log(i) / math.log(1.5)) for i in range(1, 21)]
+
+
+@pytest.mark.parametrize(
+    ("courses", "chosen", "steps"),
+    [
+        # behind at every step, and short even by a bold forecast
+        ({"shallow": [2.0, 1.5, 1.2, 1.0] + [1.0] * 16, "smooth": [3.0, 2.5, 2.2, 2.1] + [2.1] * 16}, "shallow", 250),
+        # ahead after as many steps: goes on though the leader, further on, is expected to end lower
+        ({"shallow": falling(8, 1.2), "smooth": falling(6, 1.0)}, "smooth", 1000),
+        # a deep one starts sooner, which counts nothing; one that does not is given up at once
+        ({"shallow": falling(8, 1.0), "deep": [1.3] * 20}, "shallow", 200),
+        ({"shallow": falling(8, 1.0), "deep": [9.0] * 20}, "shallow", 100),
+        ({"shallow": falling(8, 1.3), "deep": falling(2, 1.0)}, "deep", 1000),
+    ],
+)
+def test_a_challenger_is_given_up_when_it_will_not_catch_up(
+    courses: dict[str, list[float]], chosen: str, steps: int
+) -> None:
+    run = race(courses)
+    assert run.run([plan(name) for name in courses]).plan.name == chosen
+    assert list(run.entered.values())[1].training.n_steps == steps
 
 
 @pytest.mark.parametrize(("gain", "chosen"), [(0.5, "deep"), (0.02, "shallow"), (-0.5, "shallow")])
 def test_the_deep_plan_must_earn_its_freedom(gain: float, chosen: str) -> None:
-    """Gains of 0.5 or 0.02 with a standard error of 1 / sqrt(200) = 0.07."""
-    noise = np.random.default_rng(0).standard_normal(200)
-
-    def attempt(name: str, scores: np.ndarray) -> Attempt:
-        return Attempt(Plan(name, None, torch.ones(1), is_deep=name == "deep"), None, None, scores, np.ones(200))
-
-    shallow, deep = attempt("shallow", np.ones(200)), attempt("deep", 1 - gain + noise - noise.mean())
+    """Ahead by more than a standard error, 0.1 / sqrt(2), of the difference of the scores."""
+    shallow, deep = Scripted(plan("shallow"), [1.0] * 20, 0.0, 0), Scripted(plan("deep"), [1 - gain] * 20, 0.1, 0)
+    for runner in (shallow, deep):
+        runner.advance(10)
     assert best_of([shallow, deep]).plan.name == chosen
 
 
-class ScriptedTeam(Team):
-    """A team whose attempts have the scores that a test gives, by the name of the plan and its rounds."""
-
-    def __init__(self, scores: dict[tuple[str, int], float], unfinished: str, n_rows: int = 100) -> None:
-        super().__init__(Rows(None, range(n_rows), None), None, [], False)
-        object.__setattr__(self, "script", (scores, unfinished.split(), []))
-
-    def train(self, plan: Plan, first: int, last: int, n_rounds: int | None = None) -> Attempt:
-        scores, unfinished, tried = self.script
-        job = plan.name, n_rounds or plan.settings.training.n_rounds
-        tried.append(job)
-        history = History(*[np.empty(0)] * 4, seconds=0.0, n_threads=1, is_unfinished=plan.name in unfinished)
-        doubt = np.array([1.0, -1.0]) * scores.get(("doubt about", plan.name), 0.0)
-        return Attempt(plan, None, history, scores[job] + doubt, np.ones(2))
+def test_a_forecast_takes_falls_to_go_on_shrinking() -> None:
+    runner = Scripted(plan("shallow"), falling(3, 1), 0.0, 0)
+    runner.advance(9)  # 200, 300 and 450 steps are three values in the ratio of a half
+    present = runner.score
+    assert 1 < runner.forecast() < present
+    assert runner.forecast(boldness=0.0) == present
+    assert present - runner.forecast(2.0) == pytest.approx(2 * (present - runner.forecast()))
 
 
-def plan(name: str, n_rounds: int = 3) -> Plan:
-    training = TrainingSettings(n_epochs=1, learning_rate=0.1, n_rounds=n_rounds)
-    settings = IQNSettings(NetworkShape(2), LossWeights(0.1, 0.2, 0.7), training, dropout=0.05)
-    return Plan(name, settings, torch.ones(2), is_deep=name == "deep")
-
-
-BOTH = [("deep", 3), ("fourier", 3)]
-BASE = {("shallow", 1): 0.9, ("deep", 1): 0.5, ("fourier", 3): 0.2}
+LATE = {"shallow": [1.0] * 20, "deep": [3.0] * 20, "fourier": [0.5] * 20}
 
 
 @pytest.mark.parametrize(
-    ("scores", "unfinished", "n_rows", "chosen", "then"),
-    [
-        # what has come to its end neither goes on nor asks for Fourier features
-        (BASE, "", 100, "deep", []),
-        # what is clearly beaten does not go on
-        (BASE, "shallow", 100, "deep", []),
-        (BASE | {("deep", 3): 0.3}, "deep", 100, "fourier", BOTH),
-        (BASE | {("deep", 3): 0.1}, "deep", 100, "deep", BOTH),
-        # Fourier features must be clearly better, like all that has more freedom
-        (BASE | {("deep", 3): 0.3, ("doubt about", "fourier"): 1.0}, "deep", 100, "deep", BOTH),
-        # an unfinished plan that is just behind may overtake a finished one
-        (
-            BASE | {("shallow", 1): 0.5, ("deep", 1): 0.51, ("doubt about", "shallow"): 0.1, ("deep", 3): 0.1},
-            "deep", 100, "deep", BOTH,
-        ),
-        # among many runs they are tried even where all plans came to their end
-        (BASE, "", 4_000, "fourier", [("fourier", 3)]),
-        (BASE | {("fourier", 3): 0.6}, "", 4_000, "deep", [("fourier", 3)]),
-        (BASE, "", 3_999, "deep", []),
-    ],
+    ("n_rows", "unfinished_at", "dimmed", "chosen"),
+    [(100, 10_000, 1.0, "shallow"), (4_000, 10_000, 1.0, "fourier"), (3_999, 10_000, 1.0, "shallow"),
+     (100, 1_000, 1.0, "fourier"), (100, 10_000, 0.1, "fourier")],
 )  # fmt: skip
-def test_what_is_unfinished_and_may_yet_win_goes_on_and_has_to_beat_fourier_features(
-    scores: dict[tuple[str, int], float], unfinished: str, n_rows: int, chosen: str, then: list[tuple[str, int]]
+def test_fourier_features_are_tried_for_many_runs_dimmed_inputs_or_what_is_unfinished(
+    n_rows: int, unfinished_at: int, dimmed: float, chosen: str
 ) -> None:
-    team = ScriptedTeam(scores, unfinished, n_rows)
-    assert team.choose([plan("shallow"), plan("deep")], plan("fourier")).plan.name == chosen
-    assert team.script[2] == [("shallow", 1), ("deep", 1), *then]
-
-
-def test_where_no_more_rounds_fit_only_fourier_features_are_tried() -> None:
-    team = ScriptedTeam({("shallow", 1): 0.9, ("deep", 1): 0.5, ("fourier", 1): 0.2}, "shallow deep")
-    assert team.choose([plan("shallow", 1), plan("deep", 1)], plan("fourier", 1)).plan.name == "fourier"
-    assert team.script[2] == [("shallow", 1), ("deep", 1), ("fourier", 1)]
-
-
-def test_where_inputs_were_dimmed_fourier_features_are_tried() -> None:
-    dimmed = [replace(plan(name), input_scale=torch.tensor([1.0, 0.1])) for name in ("shallow", "deep")]
-    assert ScriptedTeam(BASE, "").choose(dimmed, plan("fourier")).plan.name == "fourier"
+    plans_run = [replace(plan(name), input_scale=torch.tensor([1.0, dimmed])) for name in ("shallow", "deep")]
+    run = race(LATE, n_rows, unfinished_at=unfinished_at)
+    assert run.run(plans_run, plan("fourier")).plan.name == chosen
+    assert ("fourier" in run.entered) is (chosen == "fourier")
 
 
 @pytest.mark.parametrize("n_fourier", [0, 10])

@@ -38,10 +38,10 @@ def test_neither_the_order_of_rows_nor_threads_matter_but_the_seed_does(make, ru
 
 
 @pytest.mark.parametrize("prior_scale", [0.0, 0.5])
-def test_a_member_does_not_depend_on_how_many_there_are(make, runs, prior_scale: float) -> None:
+def test_a_member_of_a_given_plan_does_not_depend_on_how_many_there_are(make, runs, prior_scale: float) -> None:
     tau, Z = torch.tensor([0.1, 0.5]), torch.zeros(4, 2)
-    one = make(n_members=1, prior_scale=prior_scale).fit(*runs).network_.quantiles(Z, tau)
-    three = make(n_members=3, prior_scale=prior_scale).fit(*runs).network_.quantiles(Z, tau)
+    one = make(n_members=1, n_layers=1, prior_scale=prior_scale).fit(*runs).network_.quantiles(Z, tau)
+    three = make(n_members=3, n_layers=1, prior_scale=prior_scale).fit(*runs).network_.quantiles(Z, tau)
     torch.testing.assert_close(one[0], three[0], rtol=1e-3, atol=1e-4)  # batched products may round differently
 
 

@@ -29,7 +29,7 @@ from genbayes.metrics import crps_normal
 from genbayes.models.network.iqn import cosine_embedding
 from genbayes.models.protocols import Of
 from genbayes.seeding import torch_generator
-from genbayes.training import TrainingSettings, minimise
+from genbayes.training import TrainingSettings, differentiate, minimise
 from genbayes.training.threads import single_thread
 
 SMALLEST_NOISE = 1e-6  # of a variance, responses being standardised: a network that interpolates is not certain
@@ -259,7 +259,8 @@ class SNGP(LastLayerModel):
 
         settings = TrainingSettings(n_epochs=n_steps, learning_rate=LEARNING_RATE, warmup=0.05)
         with single_thread():
-            minimise(loss, list(network.parameters()), [torch.arange(len(t))], settings, [torch_generator(rng)])
+            rows, generators = [torch.arange(len(t))], [torch_generator(rng)]
+            minimise(differentiate(loss), list(network.parameters()), rows, settings, generators)
         return self._remember(X, y, None, PRIOR)
 
     @torch.no_grad()

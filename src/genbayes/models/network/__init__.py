@@ -1,6 +1,6 @@
 """The implicit quantile network: layers, priors, loss, training, and the surrogate that stands on it."""
 
-from genbayes.models.network.fit import IQNSettings, Rows, fit_iqn, held_out_crps, held_out_quantiles, held_out_scores
+from genbayes.models.network.fit import IQNSettings, Rows, fit_iqn, held_out_quantiles, held_out_scores
 from genbayes.models.network.iqn import IQN, NetworkShape, PriorIQN
 from genbayes.models.network.loss import (
     DEFAULT,
@@ -23,7 +23,6 @@ __all__ = [
     "QuantileSurrogate",
     "Rows",
     "fit_iqn",
-    "held_out_crps",
     "held_out_quantiles",
     "held_out_scores",
     "three_term_loss",

@@ -10,19 +10,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from genbayes.models.network.iqn import NetworkShape, PriorIQN, cosine_embedding
-from genbayes.models.network.loss import LossWeights, check_loss, level_weight, three_term_loss, unbiased_loss
+from genbayes.models.network.loss import LossWeights, check_loss, three_term_loss
+from genbayes.models.network.step import FastStep, Masks
 from genbayes.progress import Report
-from genbayes.training import History, TrainingSettings, minimise
+from genbayes.training import History, Training, TrainingSettings, differentiate
+from genbayes.training.loop import Objective
 
-N_LEVELS = 4096  # of training; a power of two, so that any usual number of strata divides it
+N_CHECK_LEVELS = 17  # by which held-out rows are scored during training: a third of the price of 49
 
 Penalty = Callable[[PriorIQN], Tensor]
+
+
+class Further(TypedDict, total=False):
+    """Arguments of `begin_iqn` that may be left out."""
+
+    network: PriorIQN | None
+    input_scale: Tensor | None
+    aside: Tensor | None
+    row_weight: Tensor | None
+    penalty: Penalty | None
+    report: Report | None
 
 
 @dataclass(frozen=True)
@@ -55,7 +69,7 @@ class Rows:
     weight: Tensor
 
 
-def fit_iqn(
+def begin_iqn(
     rows: Rows,
     settings: IQNSettings,
     generators: Sequence[torch.Generator],
@@ -66,8 +80,8 @@ def fit_iqn(
     row_weight: Tensor | None = None,
     penalty: Penalty | None = None,
     report: Report | None = None,
-) -> tuple[PriorIQN, History]:
-    """Train all members on the rows.
+) -> tuple[PriorIQN, Training]:
+    """Members and their training, ready to run on the rows.
 
     Args:
         rows: Scaled runs.
@@ -80,38 +94,60 @@ def fit_iqn(
         row_weight: Further weight of each row in each member's loss, shape (K, n); None for 1.
         penalty: The network to what is added to each member's loss, shape (K,).
         report: Called with (step, steps, loss) now and then.
-
-    Returns:
-        The fitted network and the course of its training.
     """
     n, n_members = len(rows.y), settings.shape.n_members
     if network is None:
         network = PriorIQN(settings.shape, generators, settings.prior_scale).to(rows.Z.device)
         network.adapt_to(rows.Z, input_scale)
     weight = rows.weight.expand(n_members, n) if row_weight is None else rows.weight * row_weight
-    objective = _paper_objective if settings.n_tau is None else _fast_objective
-    loss = objective(network, rows, weight, settings, generators)
+    make = paper_objective if settings.n_tau is None else FastStep
+    objective: Objective = make(network, rows, weight, settings, generators)
     learn = [torch.arange(n)] * n_members
     if aside is not None:
         learn = [torch.as_tensor(np.setdiff1d(learn[0], held)) for held in aside.cpu()]
-    history = minimise(
-        loss if penalty is None else (lambda batch: loss(batch) + penalty(network)),
+    training = Training(
+        objective if penalty is None else _penalised(objective, penalty, network),
         [p for p in network.parameters() if p.requires_grad],
         learn,
         settings.training,
         generators,
-        held_out=None if aside is None or aside.shape[1] == 0 else (lambda: held_out_crps(network, rows, aside)),
+        held_out=None if aside is None or aside.shape[1] == 0 else (lambda: check_held_out(network, rows, aside)),
         report=report,
     )
-    return network, history
+    return network, training
 
 
-def _paper_objective(
+def fit_iqn(
+    rows: Rows, settings: IQNSettings, generators: Sequence[torch.Generator], **more: Unpack[Further]
+) -> tuple[PriorIQN, History]:
+    """Train all members on the rows, from beginning to end; arguments as those of `begin_iqn`.
+
+    Returns:
+        The fitted network and the course of its training.
+    """
+    network, training = begin_iqn(rows, settings, generators, **more)
+    for _ in training.laps():
+        pass
+    return network, training.finish()
+
+
+def _penalised(objective: Objective, penalty: Penalty, network: PriorIQN) -> Objective:
+    """An objective plus a penalty on the weights; its gradient is added to that of the objective."""
+
+    def with_penalty(batch: Tensor) -> Tensor:
+        loss, added = objective(batch), penalty(network)
+        added.sum().backward()
+        return loss + added.detach()
+
+    return with_penalty
+
+
+def paper_objective(
     network: PriorIQN, rows: Rows, weight: Tensor, settings: IQNSettings, generators: Sequence[torch.Generator]
-) -> Callable[[Tensor], Tensor]:
+) -> Objective:
     """Mean three-term loss of the whole batch at one level a step, (K,); weight has shape (K, n)."""
     Z, y = rows.Z.expand(len(weight), -1, -1), rows.y.unsqueeze(-1)
-    masks = _Masks(settings, generators, rows.Z.device)
+    masks = Masks(1 - settings.dropout, settings.shape.widths, generators, rows.Z.device)
 
     def loss(batch: Tensor) -> Tensor:
         assert batch.shape[1] == len(rows.y), "the paper trains on the full batch"
@@ -120,78 +156,23 @@ def _paper_objective(
         mu, q = network.predict_heads(Z, phi, masks.draw(len(rows.y)))
         return (weight.unsqueeze(-1) * three_term_loss(y, mu, q, tau, settings.weights)).mean(dim=(1, 2))
 
-    return loss
-
-
-def _fast_objective(
-    network: PriorIQN, rows: Rows, weight: Tensor, settings: IQNSettings, generators: Sequence[torch.Generator]
-) -> Callable[[Tensor], Tensor]:
-    """Mean unbiased loss of a mini-batch, one level of each of n_tau equal strata of (0, 1) a row, (K,)."""
-    n_tau = settings.n_tau
-    assert n_tau is not None
-    # Levels are the midpoints (i + 1/2) / 4096, far finer than any quantile the data can resolve. Cosines for every row
-    # and level would cost more than the matrix products they feed, so they are looked up.
-    tau = (torch.arange(N_LEVELS, device=rows.Z.device) + 0.5) / N_LEVELS
-    phi, of_level = cosine_embedding(tau, settings.shape.n_cosines), level_weight(tau, settings.weights)
-    width = N_LEVELS // n_tau
-    strata = width * torch.arange(n_tau)
-    masks = _Masks(settings, generators, rows.Z.device)
-
-    def loss(batch: Tensor) -> Tensor:
-        b = batch.shape[1]
-        offset = torch.stack([torch.randint(width, (b, n_tau), generator=g) for g in generators])
-        level = (strata + offset).to(rows.Z.device)  # rows of the table, shape (K, b, n_tau)
-        Z, y, w = rows.Z[batch], rows.y[batch].unsqueeze(-1), weight.gather(1, batch).unsqueeze(-1)
-        mu, q = network.predict_heads(Z, phi[level], masks.draw(b))
-        return (w * unbiased_loss(y, mu, q, tau[level], settings.weights, of_level[level])).mean(dim=(1, 2))
-
-    return loss
-
-
-@dataclass
-class _Masks:
-    """Dropout masks, each member from its own stream."""
-
-    settings: IQNSettings
-    generators: Sequence[torch.Generator]
-    device: torch.device
-    pools: Tensor | None = None
-
-    def draw(self, rows: int) -> list[Tensor] | None:
-        """Masks for the hidden layers of f_x, each (K, b, width); None without dropout.
-
-        Bernoulli draws are made once per member and read from random places: drawing them afresh each step costs as
-        much as the matrix products.
-        """
-        keep, widths = 1 - self.settings.dropout, self.settings.shape.widths
-        if keep == 1:
-            return None
-        if self.pools is None:
-            size = max(1 << 20, 2 * rows * max(widths))
-            draws = [torch.empty(size).bernoulli_(keep, generator=g) / keep for g in self.generators]
-            self.pools = torch.stack(draws).to(self.device)
-        masks = []
-        for width in widths:
-            last = self.pools.shape[1] - rows * width
-            starts = [int(torch.randint(last, (1,), generator=g)) for g in self.generators]
-            parts = [pool[a : a + rows * width] for pool, a in zip(self.pools, starts, strict=True)]
-            masks.append(torch.stack(parts).view(-1, rows, width))
-        return masks
+    return differentiate(loss)
 
 
 @torch.no_grad()
-def held_out_quantiles(network: PriorIQN, rows: Rows, aside: Tensor) -> tuple[Tensor, Tensor]:
+def held_out_quantiles(network: PriorIQN, rows: Rows, aside: Tensor, n_levels: int = 49) -> tuple[Tensor, Tensor]:
     """Quantiles of each member at the rows it held out, without crossings, and their levels.
 
     Args:
         network: The fitted or half-fitted network.
         rows: All scaled runs.
         aside: Row numbers, shape (K, a).
+        n_levels: Number of levels m, odd.
 
     Returns:
         q, shape (K, a, m), and tau, shape (m,), equally spaced midpoints with 1/2 in the middle.
     """
-    tau = (torch.arange(49, device=rows.Z.device) + 0.5) / 49
+    tau = (torch.arange(n_levels, device=rows.Z.device) + 0.5) / n_levels
     phi = cosine_embedding(tau, network.shape.n_cosines).expand(network.shape.n_members, 1, -1, -1)
     # 256 rows of each member at once: 5 members x 256 rows x 49 levels x 64 units are 16 MB
     parts = [network.predict_heads(rows.Z[some], phi)[1] for some in aside.split(256, dim=1)]
@@ -199,18 +180,16 @@ def held_out_quantiles(network: PriorIQN, rows: Rows, aside: Tensor) -> tuple[Te
 
 
 @torch.no_grad()
-def held_out_crps(network: PriorIQN, rows: Rows, aside: Tensor) -> Tensor:
-    """Mean CRPS of each member on the rows it held out, (K,)."""
-    weight = rows.weight[aside]
-    return (weight * held_out_scores(network, rows, aside)).sum(dim=1) / weight.sum(dim=1)
-
-
-@torch.no_grad()
-def held_out_scores(network: PriorIQN, rows: Rows, aside: Tensor) -> Tensor:
+def held_out_scores(network: PriorIQN, rows: Rows, aside: Tensor, n_levels: int = 49) -> Tensor:
     """CRPS of each member at each row it held out, as twice the mean check loss over levels, (K, a) -> (K, a)."""
-    q, tau = held_out_quantiles(network, rows, aside)
+    q, tau = held_out_quantiles(network, rows, aside, n_levels)
     e = rows.y[aside].unsqueeze(-1) - q
     return 2 * check_loss(e, tau).mean(dim=-1)
+
+
+def check_held_out(network: PriorIQN, rows: Rows, aside: Tensor) -> tuple[Tensor, Tensor]:
+    """Scores of each member at the rows it held out, by few levels, and the weights of the rows, (K, a) each."""
+    return held_out_scores(network, rows, aside, N_CHECK_LEVELS), rows.weight[aside]
 
 
 @torch.no_grad()

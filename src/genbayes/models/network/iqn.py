@@ -70,6 +70,9 @@ def cosine_embedding(tau: Tensor, n_cosines: int = 32) -> Tensor:
 class StackedLinear(nn.Module):
     """One affine layer per member, (K, b, i) -> (K, b, o), weights uniform within 1/sqrt(i)."""
 
+    weight: nn.Parameter
+    bias: nn.Parameter
+
     def __init__(self, n_in: int, n_out: int, generators: Sequence[torch.Generator]) -> None:
         super().__init__()
         bound = 1 / math.sqrt(n_in) if n_in else 0.0
@@ -143,19 +146,23 @@ class IQN(nn.Module):
         norms: Tensor = torch.linalg.vector_norm(first.weight, dim=2)
         return norms
 
+    def embed(self, h: Tensor) -> Tensor:
+        """Scaled inputs with one-hot blocks replaced by their learnt embeddings, (K, b, p) -> (K, b, p')."""
+        if not self.shape.blocks:
+            return h
+        parts, stop = [], 0
+        for layer, (start, end, _) in zip(self.embeddings, self.shape.blocks, strict=True):
+            parts += [h[..., stop:start], layer(h[..., start:end])]
+            stop = end
+        return torch.cat([*parts, h[..., stop:]], dim=-1)
+
     def features(self, Z: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
         """f_x, (K, b, p) -> (K, b, n_merge); `masks` multiply the hidden layers (dropout).
 
         Inputs are multiplied by their scales, one-hot blocks replaced by their learnt embeddings, Fourier features
         appended.
         """
-        h = Z * self.input_scale
-        if self.shape.blocks:
-            parts, stop = [], 0
-            for layer, (start, end, _) in zip(self.embeddings, self.shape.blocks, strict=True):
-                parts += [h[..., stop:start], layer(h[..., start:end])]
-                stop = end
-            h = torch.cat([*parts, h[..., stop:]], dim=-1)
+        h = self.embed(Z * self.input_scale)
         if self.fourier is not None:
             h = torch.cat([h, self.fourier(h)], dim=-1)
         for i, layer in enumerate(self.f_x):

@@ -19,6 +19,7 @@ Every choice uses training rows only. The measurements behind the constants are 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,21 +31,26 @@ from torch import Tensor
 
 from genbayes.arrays import FloatArray
 from genbayes.data.folds import draw_member_folds
-from genbayes.metrics import is_clearly_better
+from genbayes.metrics import paired_difference
 from genbayes.models.base import ScaledRuns
-from genbayes.models.network.fit import IQNSettings, Rows, choose_spread, fit_iqn, held_out_scores
+from genbayes.models.network.fit import IQNSettings, Rows, begin_iqn, choose_spread, fit_iqn
 from genbayes.models.network.iqn import NetworkShape, PriorIQN, join_members
 from genbayes.models.network.loss import LossWeights
 from genbayes.models.network.recipes import DEEP, Trained, as_tensors, fast_settings
 from genbayes.progress import Report, show_progress
 from genbayes.seeding import torch_generator
-from genbayes.training import History, TrainingSettings
+from genbayes.training import Training, TrainingSettings
 
 if TYPE_CHECKING:
     from genbayes.models.network.surrogate import QuantileSurrogate
 
-N_TRIAL = 2  # members that try each plan
-TRIAL_VISITS = 800_000  # rows seen by a plan that is only tried: of very many runs a share of the epochs tells enough
+MIN_JUDGES = 2  # members whose held-out rows decide between plans, at least
+STEPS_TO_SEE = 100  # after which plans are compared at equal steps
+STEPS_TO_HOPE = 200  # after which they can be forecast
+STEPS_TO_DECIDE = 500  # after which forecasts decide
+CAUTION = 0.8  # share of the fall of a score that an extrapolation promises and that comes
+BOLD = 2.0  # times that a challenger is granted before it is given up
+SLOWEST_SHRINK = 0.8  # of the falls of a score; a larger one would promise a fall without end
 MANY_RUNS = 4_000  # from which on fine detail is looked for in any case
 N_FOURIER = 64  # of the network for fine detail; 32 and 128 did slightly worse
 FULL = 0.2  # an input of at least this relevance keeps its scale; below, it fades with the square
@@ -55,34 +61,22 @@ def train_fast(model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Genera
     """Train by the recipe "fast"; what the user has set is not chosen."""
     started = time.perf_counter()
     rows, settings = as_tensors(runs, model.device), fast_settings(model, runs)
-    n, n_members, device = len(rows.y), settings.shape.n_members, rows.Z.device
+    n_members, device = settings.shape.n_members, rows.Z.device
     # one stream for each purpose, so that member j does not depend on the number of members
     rng_pilot, rng_folds, rng_members = rng.spawn(3)
-    aside = torch.as_tensor(draw_member_folds(n, max(n_members, N_TRIAL), rng_folds), device=device)
+    aside = torch.as_tensor(draw_member_folds(len(rows.y), max(n_members, MIN_JUDGES), rng_folds), device=device)
     seeds = [int(child.integers(2**63 - 1)) for child in rng_members.spawn(len(aside))]
-    team = Team(rows, aside, seeds, bool(model.verbose))
     relevance = np.ones(settings.shape.n_inputs)
     if not settings.shape.n_fourier:  # a pilot does not see what they do
-        with show_progress("finding the inputs that matter", team.verbose) as report:
+        with show_progress("finding the inputs that matter", bool(model.verbose)) as report:
             relevance = measure_relevance(rows, rng_pilot, settings.training.n_epochs, report)
     plans = possible_plans(settings, relevance, model.n_layers, device)
-    if len(plans) == 1:
-        chosen = team.train(plans[0], 0, n_members)
-    else:
-        trial = settings.training
-        if model.n_epochs is None and TRIAL_VISITS // n < trial.n_epochs:
-            trial = replace(trial, n_epochs=max(1, TRIAL_VISITS // n), n_rounds=1)
-        tried = [replace(plan, settings=replace(plan.settings, training=trial)) for plan in plans]
-        is_open = model.n_epochs is None and model.n_fourier is None
-        chosen = team.choose(tried, fourier_plan(tried, model.dropout) if is_open else None)
-        if trial != settings.training:
-            plan = replace(chosen.plan, settings=replace(chosen.plan.settings, training=settings.training))
-            chosen = team.train(plan, 0, n_members)
-    networks = [chosen.network]
-    if chosen.network.shape.n_members < n_members:
-        networks.append(team.train(chosen.plan, N_TRIAL, n_members).network)
-    network = join_members(networks, n_members)
-    history = replace(chosen.history, seconds=time.perf_counter() - started)
+    is_open = len(plans) > 1 and model.n_epochs is None and model.n_fourier is None
+    n_racing = n_members if len(plans) == 1 else len(aside)
+    race = Race(rows, aside[:n_racing], seeds[:n_racing], bool(model.verbose))
+    chosen = race.run(plans, fourier_plan(plans, model.dropout) if is_open else None)
+    history = replace(chosen.training.finish(), seconds=time.perf_counter() - started)
+    network = join_members([chosen.network], n_members)
     spread = choose_spread(network, rows, aside[:n_members])
     return network, replace(chosen.plan.settings, shape=network.shape), history, spread, relevance
 
@@ -180,39 +174,79 @@ def fourier_plan(plans: Sequence[Plan], dropout: float | None) -> Plan:
     return replace(deep, name="Fourier", settings=settings, input_scale=torch.ones_like(deep.input_scale))
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """Some members trained by a plan.
+class Runner:
+    """All members trained by a plan, as far as they have come.
 
     Attributes:
         plan: How.
         network: The members.
-        history: The course of the training.
-        scores: CRPS at every row that each held out, shape (K a,).
-        weight: Weights of these rows, shape (K a,).
+        training: Their run.
+        is_over: Whether the run has come to its end.
     """
 
-    plan: Plan
-    network: PriorIQN
-    history: History
-    scores: FloatArray
-    weight: FloatArray
+    def __init__(self, plan: Plan, network: PriorIQN, training: Training, weight: Tensor) -> None:
+        self.plan, self.network, self.training = plan, network, training
+        self.weight = weight.double().cpu().numpy().ravel()
+        self.is_over = False
+        self._laps = training.laps()
 
-    def clearly_beats(self, other: Attempt) -> bool:
-        """Whether this is better by more than a standard error of the paired difference."""
-        return is_clearly_better(self.scores, other.scores, self.weight)
+    @property
+    def scores(self) -> FloatArray:
+        """CRPS at every row that each member held out, with the member's best weights so far, shape (K a,)."""
+        assert self.training.best.row_scores is not None
+        return np.asarray(self.training.best.row_scores.double().cpu().numpy().ravel())
+
+    @property
+    def score(self) -> float:
+        """Mean of the scores."""
+        return float(np.average(self.scores, weights=self.weight))
+
+    def advance(self, n_checks: int) -> None:
+        """Train until held-out rows have been scored so many times more, or to the end."""
+        for _ in range(n_checks):
+            if next(self._laps, self) is self:
+                self.is_over = True
+                return
+
+    def advance_to(self, n_steps: int) -> None:
+        """Train for so many steps in all, or to the end."""
+        while not self.is_over and self.training.n_steps < n_steps:
+            self.advance(1)
+
+    def forecast(self, boldness: float = 1.0) -> float:
+        """The score to expect at the end of the present round.
+
+        Falls from 4/9 to 2/3 and from there to the whole of the run so far are taken to go on shrinking by the same
+        factor each time that the run grows by a half.
+
+        Args:
+            boldness: Factor of the fall to come.
+        """
+        best, epoch, end = self.training.best, self.training.epoch, self.training.end_of_round
+        first, second, present = (best.best_at(share * epoch) for share in (4 / 9, 2 / 3, 1.0))
+        if self.is_over or second <= present or first <= second:
+            return present
+        shrink = min((second - present) / (first - second), SLOWEST_SHRINK)
+        n_more = max(0.0, math.log(end / epoch) / math.log(1.5))
+        fall = (second - present) * shrink * (1 - shrink**n_more) / (1 - shrink)
+        return float(present - boldness * CAUTION * fall)
 
 
-def best_of(attempts: Sequence[Attempt]) -> Attempt:
-    """The attempt with the best mean score, a deep one only where it clearly beats the best of the others."""
-    in_order = sorted(attempts, key=lambda attempt: np.average(attempt.scores, weights=attempt.weight))
-    best, simple = in_order[0], next(each for each in in_order if not each.plan.is_deep)
-    return best if best.clearly_beats(simple) else simple
+def best_of(runners: Sequence[Runner]) -> Runner:
+    """The runner with the best forecast, a deep one only if ahead of the others by a standard error of the scores.
+
+    A deep network overfits more, and held-out rows that also choose its length are a little too kind to it.
+    """
+    in_order = sorted(runners, key=lambda runner: runner.forecast())
+    best = in_order[0]
+    simple = next((each for each in in_order if not each.plan.is_deep), best)
+    _, error = paired_difference(best.scores, simple.scores, best.weight)
+    return best if best.forecast() < simple.forecast() - error else simple
 
 
 @dataclass(frozen=True)
-class Team:
-    """All members' rows and seeds; any of them can be trained, together, by any plan.
+class Race:
+    """Plans raced against each other by the rows that the members hold out, the losers given up on the way.
 
     Attributes:
         rows: Scaled runs.
@@ -226,36 +260,50 @@ class Team:
     seeds: list[int]
     verbose: bool
 
-    def train(self, plan: Plan, first: int, last: int, n_rounds: int | None = None) -> Attempt:
-        """Train members first, ..., last - 1 in one stack; for fewer rounds than planned, if given."""
-        training = replace(plan.settings.training, n_rounds=n_rounds or plan.settings.training.n_rounds)
-        shape = replace(plan.settings.shape, n_members=last - first)
-        settings = replace(plan.settings, shape=shape, training=training)
-        generators = [torch.Generator().manual_seed(seed) for seed in self.seeds[first:last]]
-        aside = self.aside[first:last]
-        with show_progress(f"{plan.name} network, members {first + 1} to {last}", self.verbose) as report:
-            network, history = fit_iqn(
-                self.rows, settings, generators, input_scale=plan.input_scale, aside=aside, report=report
-            )
-        found = held_out_scores(network, self.rows, aside), self.rows.weight[aside]
-        scores, weight = (part.double().cpu().numpy().ravel() for part in found)
-        return Attempt(plan, network, history, scores, weight)
+    def enter(self, plan: Plan, report: Report | None) -> Runner:
+        """Members of a plan, ready to run."""
+        shape = replace(plan.settings.shape, n_members=len(self.aside))
+        settings = replace(plan.settings, shape=shape)
+        generators = [torch.Generator().manual_seed(seed) for seed in self.seeds]
+        network, training = begin_iqn(
+            self.rows, settings, generators, input_scale=plan.input_scale, aside=self.aside, report=report
+        )
+        return Runner(plan, network, training, self.rows.weight[self.aside])
 
-    def choose(self, plans: Sequence[Plan], fourier: Plan | None = None) -> Attempt:
-        """The first two members trained by the plan that serves them best on the rows they held out.
+    def run(self, plans: Sequence[Plan], fourier: Plan | None = None) -> Runner:
+        """The plan that serves all members best on the rows they held out, trained to its end.
 
-        Plans are compared after one round. Those that are unfinished then, and not clearly beaten, go on for all their
-        rounds; if there are any, or runs are many, or inputs were dimmed, the plan with Fourier features is tried too.
+        The first plan runs until its end can be forecast; each of the others then challenges the leader. Where runs are
+        many, inputs were dimmed, or the leader is still improving fast at the end of a round, the plan with Fourier
+        features does so too.
         """
-        attempts = [self.train(plan, 0, N_TRIAL, n_rounds=1) for plan in plans]
-        best = best_of(attempts)
-        goes_on = [each.history.is_unfinished and not best.clearly_beats(each) for each in attempts]
-        for i, plan in enumerate(plans):
-            if goes_on[i] and plan.settings.training.n_rounds > 1:
-                attempts[i] = self.train(plan, 0, N_TRIAL)
-        best = best_of(attempts)
-        is_dimmed = bool((plans[0].input_scale < 1).any())
-        if fourier is None or not (any(goes_on) or len(self.rows.y) >= MANY_RUNS or is_dimmed):
-            return best
-        fine = self.train(fourier, 0, N_TRIAL)
-        return fine if fine.clearly_beats(best) else best
+        with show_progress("training the networks", self.verbose) as report:
+            leader = self.enter(plans[0], report)
+            leader.advance_to(STEPS_TO_DECIDE)
+            for plan in plans[1:]:
+                leader = self.challenge(leader, self.enter(plan, report))
+            is_dimmed = bool((plans[0].input_scale < 1).any())
+            if fourier is not None and (len(self.rows.y) >= MANY_RUNS or is_dimmed):
+                leader = self.challenge(leader, self.enter(fourier, report))
+                fourier = None
+            while not leader.is_over:
+                leader.advance(1)
+                if fourier is not None and leader.training.is_unfinished:
+                    leader = self.challenge(leader, self.enter(fourier, report))
+                    fourier = None
+        return leader
+
+    def challenge(self, leader: Runner, other: Runner) -> Runner:
+        """The one that is expected to do better; the other is given up as soon as it is clear that it will not.
+
+        A simple one is given up when it is both behind where the leader stood after as many steps and short of the
+        leader's end by even a bold forecast. A deep one starts sooner: either is enough.
+        """
+        while not other.is_over and other.training.n_steps < STEPS_TO_DECIDE:
+            other.advance(1)
+            n_steps, then = other.training.n_steps, leader.training.best.best_at(other.training.epoch)
+            is_behind = n_steps >= STEPS_TO_SEE and other.score > then
+            is_short = n_steps >= STEPS_TO_HOPE and other.forecast(BOLD) > leader.forecast()
+            if (is_behind or is_short) if other.plan.is_deep else (is_behind and is_short):
+                return leader
+        return best_of([leader, other])

@@ -36,7 +36,7 @@ AVERAGING = 0.99
 ROW_VISITS = 320_000  # rows seen in the longest run on few rows
 MOST_VISITS = 4_000_000  # rows seen where training goes on because held-out rows ask for it
 FEWEST_EPOCHS, MOST_EPOCHS = 40, 4_000
-PATIENCE = 8
+PATIENCE = 6
 MOST_ONE_HOT = 12  # a category with more levels is embedded
 
 

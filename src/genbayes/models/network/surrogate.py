@@ -41,7 +41,7 @@ from genbayes.models.regimes.mixture import GaussianMixture
 from genbayes.models.registry import restore_part, state_of_part
 from genbayes.persistence import State
 from genbayes.seeding import RandomState, as_generator
-from genbayes.training import History, TrainingSettings
+from genbayes.training import History, TrainingSettings, training_threads
 from genbayes.validation import check_choice, check_count, check_finite, check_nonnegative
 
 HISTORY_CURVES = ("epoch", "loss", "held_out_epoch", "held_out_crps")
@@ -175,7 +175,9 @@ class QuantileSurrogate(ScaledSurrogate):
                 responses = regimes.standardised(responses)
         runs = self._learn_scales(Dataset(Z, responses, data.weight), rng_cover, bounds)
         train = train_paper if self.recipe == "paper" else train_fast
-        self.network_, self.settings_, self.history_, self.spread_, self.relevance_ = train(self, runs, rng_training)
+        with training_threads(*runs.Z.shape):
+            learnt = train(self, runs, rng_training)
+        self.network_, self.settings_, self.history_, self.spread_, self.relevance_ = learnt
         self.failure_ = None
         if failed is not None:
             self.failure_ = learn_failures(self._checked(X), failed, sample_weight, rng.spawn(1)[0])
@@ -240,7 +242,7 @@ class QuantileSurrogate(ScaledSurrogate):
             "randomized prior": f"{self.settings_.prior_scale:g}",
             "epochs": f"{self.history_.epoch[-1]:.0f} of at most {training.most_epochs}",
             "spread factor": f"{self.spread_:.2f}",
-            "training time": f"{self.history_.seconds:.1f} s on {self.history_.n_threads} thread(s)",
+            "training time": f"{self.history_.seconds:.1f} s",
             **({} if self.failure_ is None else {"failed runs": str(self.failure_.n_failed)}),
         }
 
@@ -255,7 +257,6 @@ class QuantileSurrogate(ScaledSurrogate):
             "settings": asdict(self.settings_),
             "spread": self.spread_,
             "seconds": self.history_.seconds,
-            "n_threads": self.history_.n_threads,
             "n_maps": len(self.features_),
         }
         arrays = {f"network.{name}": part.detach().cpu().numpy() for name, part in self.network_.state_dict().items()}
@@ -282,8 +283,7 @@ class QuantileSurrogate(ScaledSurrogate):
             model.features = [clone(each) for each in model.features_]
         model.network_ = _restored_network(model.settings_, state, model.input_scaler_.n_outputs)
         epoch, loss, checked_at, crps = (state.array(f"history.{name}", (None,)) for name in HISTORY_CURVES)
-        seconds, n_threads = float(state.value("seconds")), int(state.value("n_threads"))
-        model.history_ = History(epoch, loss, checked_at, crps, seconds, n_threads)
+        model.history_ = History(epoch, loss, checked_at, crps, float(state.value("seconds")))
         model.spread_ = float(state.value("spread"))
         model.relevance_ = state.array("relevance", (model.input_scaler_.n_outputs,))
         is_regime = model.missing == "regime"

@@ -20,7 +20,7 @@ from genbayes.errors import UnreadableFile
 from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import torch_generator
-from genbayes.training import TrainingSettings, choose_batch_size, minimise
+from genbayes.training import TrainingSettings, choose_batch_size, differentiate, minimise
 
 
 @dataclass(frozen=True)
@@ -104,15 +104,17 @@ def fit_perceptrons(
     parameters = _first_weights([Z.shape[1], 64, 64, 64, evidence.shape[1]], generators)
     tensors = [torch.as_tensor(a, dtype=torch.float32) for a in (Z, evidence, weight / weight.mean())]
 
-    def loss(rows: Tensor) -> Tensor:
-        z, log_density, w = (part[rows] for part in tensors)
+    def miss(rows: Tensor) -> Tensor:
+        z, log_density = tensors[0][rows], tensors[1][rows]
         scores = _forward(z, parameters)
-        miss = torch.logsumexp(scores, dim=-1) - torch.logsumexp(scores + log_density, dim=-1)
-        return (w * miss).mean(dim=1)
+        return torch.logsumexp(scores, dim=-1) - torch.logsumexp(scores + log_density, dim=-1)
+
+    def loss(rows: Tensor) -> Tensor:
+        return (tensors[2][rows] * miss(rows)).mean(dim=1)
 
     @torch.no_grad()
-    def held_out() -> Tensor:
-        return loss(aside)
+    def held_out() -> tuple[Tensor, Tensor]:
+        return miss(aside), tensors[2][aside]
 
     batch_size = choose_batch_size(n, 64, 512)
     n_steps = int(np.clip(3 * n, 400, 3_000))  # few rows are soon known by heart
@@ -125,7 +127,7 @@ def fit_perceptrons(
         steps_between_checks=25,
         patience=24,  # checks: a winding boundary is found late
     )
-    minimise(loss, parameters, learn, settings, generators, held_out=held_out, report=report)
+    minimise(differentiate(loss), parameters, learn, settings, generators, held_out=held_out, report=report)
     arrays = [parameter.detach().numpy() for parameter in parameters]
     return PerceptronScores(tuple(arrays[0::2]), tuple(arrays[1::2]))
 

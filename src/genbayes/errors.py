@@ -25,6 +25,10 @@ class TrainingDiverged(GenBayesError, RuntimeError):
     """The training loss turned non-finite; no model is returned."""
 
 
+class OutOfReach(GenBayesError, RuntimeError):
+    """A model gave up its training because another one is clearly better and will stay so."""
+
+
 class UnreadableFile(GenBayesError, ValueError):
     """A file is damaged, foreign, or of a version this library does not know."""
 

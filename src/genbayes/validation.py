@@ -208,3 +208,31 @@ def check_column(values: ArrayLike, name: str, n: int) -> FloatArray:
     if array.ndim and array.shape != (n,):
         raise InvalidInput(f"{name} must have shape ({n},), one value per row, got {array.shape}")
     return np.array(np.broadcast_to(array, (n,)))
+
+
+def check_jobs(n_jobs: object) -> int | None:
+    """Fits at a time, as joblib takes them: None, a positive number up to the cores of this machine, or -1 for all.
+
+    Under a joblib backend that spreads jobs over other machines, the cores of this one are no limit.
+
+    Example:
+        >>> check_jobs(None), check_jobs(-1)
+        (None, -1)
+    """
+    if n_jobs is None or n_jobs == -1:
+        return n_jobs
+    import joblib
+
+    cores = joblib.cpu_count()
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs < 1:
+        raise InvalidInput(f"n_jobs must be a positive whole number, None, or -1 for all cores, got {n_jobs!r}")
+    backend, _ = joblib.parallel.get_active_backend()
+    is_local = type(backend).__name__ in (
+        "LokyBackend",
+        "ThreadingBackend",
+        "MultiprocessingBackend",
+        "SequentialBackend",
+    )
+    if is_local and n_jobs > cores:
+        raise InvalidInput(f"n_jobs must be at most the {cores} cores of this machine, got {n_jobs}; pass -1 for all")
+    return n_jobs

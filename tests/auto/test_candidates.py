@@ -1,13 +1,17 @@
 """Which surrogates are tried and how they are made; a trial leaves out-of-fold quantiles, a note, and a model."""
 
+import os
+from dataclasses import replace
+
+import joblib
 import numpy as np
 import pytest
 
 from genbayes import InvalidInput
-from genbayes.auto.candidates import Candidate, Clock, Trials, choose_candidates
+from genbayes.auto.candidates import Candidate, Clock, Trial, Trials, choose_candidates
 from genbayes.data.dataset import Dataset
+from genbayes.errors import OutOfReach
 from genbayes.metrics import crps
-from genbayes.models.gp.stationary import EXACT_LIMIT
 from genbayes.models.registry import MOST_RUNS_FOR_GP, Facts, registered_models
 
 NAMES = tuple(registered_models())
@@ -21,8 +25,7 @@ def names(wanted, facts: Facts = FEW) -> list[str]:
 
 
 def test_few_runs_of_one_regime_are_tried_with_gps_and_networks() -> None:
-    assert set(names(None)) >= {"gp", "het-gp", "gp-iqn", "iqn-shallow", "iqn-deep"}
-    assert not set(names(None)) & {"sparse-gp", "regime-gp", "jump-gp", "iqn-boundary"}
+    assert names(None) == ["gp", "het-gp", "gp-iqn", "network"]
 
 
 def test_regimes_bring_in_the_models_of_jumps() -> None:
@@ -30,26 +33,11 @@ def test_regimes_bring_in_the_models_of_jumps() -> None:
     assert more == {"regime-gp", "jump-gp", "iqn-boundary"}
 
 
-@pytest.mark.parametrize("n_regimes", [1, 2])
-def test_runs_are_tried_with_fourier_features_where_they_are_enough(n_regimes: int) -> None:
-    few, many = (names(None, Facts(n=n, n_regimes=n_regimes)) for n in (299, 300))
-    assert "iqn-wavy" in many
-    assert "iqn-wavy" not in few
-    (wavy,) = choose_candidates(["iqn-wavy"], FEW)
-    assert wavy.make(0).n_fourier > 0
-
-
 def test_many_runs_leave_out_what_would_take_too_long() -> None:
     assert "het-gp" not in names(None, Facts(n=2_501, n_regimes=1))
     huge = names(None, Facts(n=MOST_RUNS_FOR_GP + 1, n_regimes=1))
     assert "sparse-gp" in huge
     assert not set(huge) & {"gp", "gp-iqn"}
-
-
-def test_the_smoothest_kernel_is_offered_as_far_as_it_is_exact_and_not_where_there_are_regimes() -> None:
-    assert "gp-smooth" in names(None, Facts(EXACT_LIMIT, n_regimes=1))
-    assert "gp-smooth" not in names(None, Facts(EXACT_LIMIT + 1, n_regimes=1))
-    assert "gp-smooth" not in names(None, Facts(100, n_regimes=2))
 
 
 def test_what_is_asked_for_by_name_is_tried_whatever_the_facts() -> None:
@@ -119,7 +107,9 @@ def test_a_name_that_is_no_text_is_refused(name) -> None:
         names([name])
 
 
-def make_trials(said: list[str] | None = None, seeds: list[int] | None = None, **models) -> Trials:
+def make_trials(
+    said: list[str] | None = None, seeds: list[int] | None = None, limit: float | None = None, **models
+) -> Trials:
     rng = np.random.default_rng(0)
     data = Dataset(rng.uniform(size=(N, 1)), rng.standard_normal(N), rng.uniform(1, 2, N))
     candidates = [
@@ -127,51 +117,66 @@ def make_trials(said: list[str] | None = None, seeds: list[int] | None = None, *
         for name, model in models.items()
     ]
     announce = (lambda what: None) if said is None else said.append
-    return Trials(candidates, data, FOLD, seeds or list(range(len(models))), announce)
+    return Trials(candidates, data, FOLD, seeds or list(range(len(models))), Clock(limit), announce)
 
 
 def test_a_fold_is_predicted_by_a_model_that_saw_the_other_folds_only(fakes) -> None:
     trials = make_trials(mean=fakes.Mean())
-    trials.run("mean", 1, None)
+    trials.fit_without(["mean"], 1, None)
     trial, data = trials.trials["mean"], trials.data
-    np.testing.assert_array_equal(trial.first.X_, data.X[FOLD != 1])
-    np.testing.assert_array_equal(trial.first.weight_, data.weight[FOLD != 1])
+    np.testing.assert_array_equal(trial.part.X_, data.X[FOLD != 1])
+    np.testing.assert_array_equal(trial.part.weight_, data.weight[FOLD != 1])
     expected = np.average(data.y[FOLD != 1], weights=data.weight[FOLD != 1])
     np.testing.assert_allclose(trial.q[FOLD == 1].mean(axis=1), expected)
     assert np.isnan(trial.q[FOLD != 1]).all()
-
-
-def test_scores_are_the_crps_of_the_rows_that_were_tried(fakes) -> None:
-    trials = make_trials(bell=fakes.Bell(shift=0.3))
-    trials.run("bell", 0, None)
-    scores, known = trials.scores("bell"), FOLD == 0
-    np.testing.assert_allclose(scores[known], crps(trials.trials["bell"].q[known], trials.data.y[known]))
+    scores, known = trials.scores("mean"), FOLD == 1
+    np.testing.assert_allclose(scores[known], crps(trial.q[known], data.y[known]))
     assert np.isnan(scores[~known]).all()
+
+
+def test_a_model_that_leaves_its_own_runs_out_is_fitted_once_and_judged_on_all_rows(fakes) -> None:
+    trials = make_trials(itself=fakes.Itself(0.3))
+    assert trials.judges_itself("itself")
+    trials.fold = np.where(np.arange(N) == 4, -1, FOLD)  # a row that no fold may hold out is not judged
+    trials.fit_all(["itself"], None)
+    trial = trials.trials["itself"]
+    assert trials.model_of("itself") is trial.model
+    assert len(trial.model.y_) == N
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(trial.q[:, 0])), [4])
+    assert len(trial.seconds) == 1
+
+
+def test_where_runs_were_repeated_on_purpose_networks_do_not_judge_themselves() -> None:
+    X, y = np.repeat(np.arange(10.0), 3)[:, None], np.arange(30.0)
+    data, fold = Dataset(X, y, np.ones(30)), np.repeat(np.arange(10), 3) % 3
+    chosen = choose_candidates(["gp", "network"], FEW)
+    together, apart = (Trials(chosen, data, f, [0, 1], Clock(None), print) for f in (fold, np.arange(30) % 3))
+    assert [together.judges_itself(name) for name in ("gp", "network")] == [True, False]
+    assert [apart.judges_itself(name) for name in ("gp", "network")] == [True, True]
 
 
 def test_rows_that_no_fold_holds_out_are_always_learnt_from(fakes) -> None:
     trials = make_trials(bell=fakes.Bell())
     trials.fold = np.where(np.arange(N) == 4, -1, FOLD)
-    trials.run("bell", 1, None)
-    assert len(trials.trials["bell"].first.y_) == N - 9
+    trials.fit_without(["bell"], 1, None)
+    assert len(trials.trials["bell"].part.y_) == N - 9
 
 
 @pytest.mark.parametrize(("model", "fault"), [("Broken", "RuntimeError: the oven is cold"), ("Endless", "not finite")])
 def test_what_goes_wrong_is_recorded_in_one_line_and_the_rest_go_on(fakes, model: str, fault: str) -> None:
     trials = make_trials(bad=getattr(fakes, model)(), good=fakes.Bell())
-    for name in ("bad", "good"):
-        trials.run(name, 0, None)
-    assert trials.trials["bad"].note.endswith(fault) or fault in trials.trials["bad"].note
+    trials.fit_without(["bad", "good"], 0, None)
+    assert fault in trials.trials["bad"].note
     assert "\n" not in trials.trials["bad"].note
     assert trials.alive == ["good"]
 
 
 def test_a_candidate_that_runs_out_of_time_is_recorded_as_such(fakes, clock) -> None:
-    trials = make_trials(slow=fakes.Slow(seconds=60))
+    trials = make_trials(slow=fakes.Slow(seconds=60), late=fakes.Bell())
     started = clock.read()
-    trials.run("slow", 0, 0.02)
+    trials.fit_without(["slow", "late"], 0, 0.02)  # the second begins when the first has used it up
     assert clock.read() - started < 0.03
-    assert trials.trials["slow"].note == "no time"
+    assert [trials.trials[name].note for name in ("slow", "late")] == ["no time", "no time"]
     assert trials.trials["slow"].seconds[0] >= 0.02
     assert trials.alive == []
 
@@ -180,25 +185,14 @@ def test_a_candidate_that_was_not_tried_is_not_alive(fakes) -> None:
     assert make_trials(bell=fakes.Bell()).alive == []
 
 
-def test_the_final_model_has_seen_all_rows(fakes) -> None:
-    trials = make_trials(bell=fakes.Bell())
-    trials.run("bell", 0, None)
-    assert len(trials.trials["bell"].first.y_) == 20
-    np.testing.assert_array_equal(trials.final("bell", None).y_, trials.data.y)
-
-
-def test_where_the_final_fit_fails_the_model_of_the_first_fold_stands(fakes) -> None:
-    trials = make_trials(broken=fakes.Broken(n_rows=N))  # learns from 20 rows, not from 30
-    trials.run("broken", 0, None)
-    assert trials.final("broken", None) is trials.trials["broken"].first
-    assert trials.alive == ["broken"]
-
-
-def test_where_the_final_fit_has_no_time_the_model_of_the_first_fold_stands(fakes) -> None:
-    trials = make_trials(slow=fakes.Slow(seconds=0.05))
-    trials.run("slow", 0, None)
-    first = trials.trials["slow"].first
-    assert trials.final("slow", 0.0) is first
+@pytest.mark.parametrize("model", [{"Broken": {"n_rows": N}}, {"Slow": {"seconds": 0.05}}], ids=["fails", "no time"])
+def test_where_the_fit_to_all_rows_fails_or_has_no_time_the_model_of_a_fold_stands(fakes, clock, model) -> None:
+    ((kind, settings),) = model.items()
+    trials = make_trials(it=getattr(fakes, kind)(**settings))  # learns from 20 rows, not from 30
+    trials.fit_without(["it"], 0, None)
+    part = trials.trials["it"].part
+    trials.fit_all(["it"], 0.01)
+    assert trials.model_of("it") is part
 
 
 def test_each_fit_has_a_seed_of_its_own_and_the_same_one_again(fakes) -> None:
@@ -206,9 +200,9 @@ def test_each_fit_has_a_seed_of_its_own_and_the_same_one_again(fakes) -> None:
         model, found = fakes.Bell(), []
         trials = make_trials(seeds=[seed], bell=model)
         for fold in range(3):
-            trials.run("bell", fold, None)
+            trials.fit_without(["bell"], fold, None)
             found.append(model.random_state)
-        trials.final("bell", None)
+        trials.fit_all(["bell"], None)
         return [*found, model.random_state]
 
     assert len(set(seeds_of(1))) == 4
@@ -219,9 +213,75 @@ def test_each_fit_has_a_seed_of_its_own_and_the_same_one_again(fakes) -> None:
 def test_what_is_tried_is_announced(fakes) -> None:
     said: list[str] = []
     trials = make_trials(said, bell=fakes.Bell())
-    trials.run("bell", 2, None)
-    trials.final("bell", None)
-    assert said == ["the bell, fold 3", "the bell, all rows"]
+    trials.fit_without(["bell"], 2, None)
+    trials.fit_all(["bell"], None)
+    assert said == ["the bell: fold 3", "the bell: all rows"]
+
+
+def test_what_builds_on_another_is_given_it_and_what_yields_is_given_its_scores(fakes) -> None:
+    class Builds(fakes.Bell):
+        def fit_on(self, base, X, y, sample_weight=None):
+            self.base_ = base
+            return self.fit(X, y, sample_weight)
+
+    class Yields(fakes.Bell):
+        def fit_against(self, rival, X, y, sample_weight=None):
+            raise OutOfReach(f"{np.isfinite(rival).sum()} scores")
+
+    trials = make_trials(base=fakes.Itself(), builds=Builds(), yields=Yields())
+    trials.trials["builds"].candidate = replace(trials.trials["builds"].candidate, refines="base")
+    trials.fit_all(["base"], None)
+    trials.fit_all(["builds", "yields"], None, trials.best_scores())
+    assert trials.trials["builds"].model.base_ is trials.trials["base"].model
+    assert trials.trials["yields"].note == f"stopped: {N} scores"
+
+
+def test_a_quick_version_counts_until_the_whole_one_is_fitted(fakes) -> None:
+    trials = make_trials(itself=fakes.Itself())
+    candidate = replace(trials.trials["itself"].candidate, probe=lambda seed: fakes.Bell(9.0))
+    trials.trials["itself"].candidate = candidate
+    trials.probe(["itself"], None)
+    trial = trials.trials["itself"]
+    assert (trial.n_learnt, trial.is_alive, int(np.isfinite(trial.q[:, 0]).sum())) == (20, True, 10)
+    assert trials.model_of("itself").shift == 9.0
+    trials.fit_all(["itself"], None)
+    assert (trial.n_learnt, trials.model_of("itself").shift) == (0, 0.0)
+    assert np.abs(trial.q).max() < 5  # nothing of the quick version is left
+
+
+def test_behind_is_said_of_a_clear_difference_of_that_size_only(fakes) -> None:
+    trials = make_trials(best=fakes.Itself(), near=fakes.Itself(0.3), far=fakes.Itself(3.0))
+    trials.fit_all(["best", "near", "far"], None)
+    assert [trials.is_behind(name) for name in ("best", "near", "far")] == [False, False, True]
+    assert not trials.is_behind("far", by=100.0)
+
+
+class Deadly:
+    """A model whose fit ends its process."""
+
+    def __init__(self, random_state=None) -> None:
+        self.random_state = random_state
+
+    def get_params(self, deep: bool = True) -> dict:
+        return {"random_state": self.random_state}
+
+    def fit(self, X, y, sample_weight=None):
+        os._exit(3)
+
+    def predict_distribution(self, X):
+        raise AssertionError
+
+
+def test_a_worker_process_that_dies_fails_its_candidate_alone(fakes) -> None:
+    trials = make_trials(well=fakes.Bell())
+    trials.trials["deadly"] = Trial(
+        Candidate("deadly", "Deadly", Deadly), np.full_like(trials.trials["well"].q, np.nan)
+    )
+    trials._seed["deadly"], trials.n_jobs = 1, 2
+    with joblib.parallel_config(backend="loky"):
+        trials.fit_without(["well", "deadly"], 0, None)
+    assert trials.alive == ["well"]
+    assert trials.trials["deadly"].note.startswith("its worker process died")
 
 
 def test_the_clock_counts_down_shares_of_the_limit() -> None:

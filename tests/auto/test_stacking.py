@@ -20,6 +20,7 @@ from genbayes.auto.stacking import (
     choose_stack,
     crps_of_table,
     find_team,
+    stretch_table,
 )
 from genbayes.auto.surrogate import Combination
 from genbayes.distribution.quantile import GRID
@@ -201,10 +202,32 @@ def test_the_best_alone_must_be_ahead_by_a_standard_error_of_the_paired_differen
 
 
 def test_a_single_candidate_is_the_stack() -> None:
-    Q, y = draw_tables(20, 3, 1)
-    stack = choose_stack(Q, y, np.ones(20), np.arange(20) % 2)
-    assert (stack.kind, stack.weights.tolist()) == ("single", [1.0])
+    y = NORMAL[::2]
+    Q = bells(y, (0.0, 1.0))
+    stack = choose_stack(Q, y, np.ones(25), np.arange(25) % 2)
+    assert (stack.kind, stack.weights.tolist(), stack.spread) == ("single", [1.0], 1.0)
     np.testing.assert_array_equal(stack.scores, crps_of_table(Q[0], y))
+
+
+@pytest.mark.parametrize(("scale", "asked"), [(0.5, 2.0), (2.0, 0.5), (1.0, 1.0)])
+def test_quantiles_that_lie_too_close_or_too_far_apart_are_moved_as_unseen_rows_ask(scale: float, asked: float) -> None:
+    y = np.random.default_rng(1).standard_normal(600)
+    Q = bells(y, (0.0, scale))
+    stack = choose_stack(Q, y, np.ones(600), np.arange(600) % 5)
+    assert stack.spread == pytest.approx(asked, rel=0.12)
+    stretched = crps_of_table(stretch_table(Q[0], stack.spread), y)
+    assert stack.scores.mean() == pytest.approx(stretched.mean(), rel=0.01)
+
+
+def test_few_rows_are_half_believed_and_a_factor_that_helps_only_its_own_rows_is_not_kept() -> None:
+    y = np.random.default_rng(1).standard_normal(4_000)
+    few, many = (choose_stack(bells(y[:n], (0.0, 0.4)), y[:n], np.ones(n), np.arange(n) % 5) for n in (40, 4_000))
+    assert 1 < few.spread < 0.85 * many.spread
+    spreads = [
+        choose_stack(bells(part, (0.0, 1.0)), part, np.ones(40), np.arange(40) % 5).spread
+        for part in y[:1_600].reshape(40, 40)
+    ]
+    assert np.mean(np.array(spreads) == 1) > 0.5  # nothing to mend
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e9])
@@ -232,9 +255,10 @@ def test_a_row_of_weight_two_counts_as_two_rows() -> None:
     np.testing.assert_allclose(weighted.scores[twice], repeated.scores, rtol=1e-4)
 
 
-def test_the_score_of_a_row_comes_from_weights_that_have_not_seen_its_fold() -> None:
+def test_the_score_of_a_row_comes_from_weights_that_have_not_seen_its_fold(monkeypatch: pytest.MonkeyPatch) -> None:
     Q, y = draw_tables(60, 8)
     fold = np.arange(60) % 3
+    monkeypatch.setattr("genbayes.auto.stacking.with_spread", lambda stack, *_: stack)
     stack = choose_stack(Q, y, np.ones(60), fold)
     assert stack.kind == "average"
     for each in range(3):

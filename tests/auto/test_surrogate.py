@@ -62,13 +62,6 @@ def test_a_smooth_noisy_function_is_left_to_the_gp() -> None:
     assert model.report_.reason.startswith("The stationary GP ")
 
 
-def test_an_analytic_function_is_left_to_the_smoothest_kernel() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-2, 2, (60, 2))
-    model = choose(["gp", "gp-smooth"], (X, X[:, 0] * np.exp(-np.sum(X**2, axis=1))))
-    assert model.report_.chosen == ("gp-smooth",)
-
-
 def test_a_jump_is_left_to_a_model_of_regimes() -> None:
     model = choose(["gp", "regime-gp"], jump(), n_folds=3)
     assert model.report_.chosen[0] == "regime-gp"
@@ -86,10 +79,8 @@ def test_candidates_with_opposite_faults_are_joined(fakes) -> None:
     assert sum(shares.values()) == pytest.approx(1)
     best = min(e.crps for e in model.report_.entries)
     assert model.report_.crps < best
-    assert (
-        f"averaging their quantiles saves {1 - model.report_.crps / best:.1%} of the CRPS of the Bell alone."
-        in model.report_.reason
-    )
+    assert "The chosen model averages the quantiles of the Bell (" in model.report_.reason
+    assert f", which saves {1 - model.report_.crps / best:.1%} ± " in model.report_.reason
 
 
 def test_where_joining_saves_nothing_the_sentence_does_not_say_that_it_does(fakes) -> None:
@@ -99,17 +90,15 @@ def test_where_joining_saves_nothing_the_sentence_does_not_say_that_it_does(fake
     model = choose({"right": fakes.Bell(-1.5, 1.0, 3.0), "flat": fakes.Bell(-1.2, 1.1, 2.4)}, (X, y))
     assert model.report_.kind == "average"
     assert model.report_.crps > min(e.crps for e in model.report_.entries)
-    assert "too close to call; averaging" in model.report_.reason
+    assert "too close to call, and safer than trusting one to be ahead" in model.report_.reason
     assert "saves" not in model.report_.reason
 
 
 def test_one_that_is_right_is_chosen_alone(fakes) -> None:
     model = choose({"wrong": fakes.Bell(3.0), "right": fakes.Bell(0.0)}, noise(200))
     assert (model.report_.kind, model.report_.chosen) == ("single", ("right",))
-    assert (
-        model.report_.reason
-        == "The Bell did best. Joining it with others saved nothing on rows that no model had seen."
-    )
+    assert model.report_.reason.startswith("The Bell had the lowest CRPS on 200 rows that no model had seen; next was")
+    assert model.report_.reason.endswith(" behind. Joining it with others saved nothing.")
 
 
 def test_a_weak_candidate_that_makes_up_for_the_best_is_not_given_up(fakes) -> None:
@@ -119,36 +108,7 @@ def test_a_weak_candidate_that_makes_up_for_the_best_is_not_given_up(fakes) -> N
     assert "weak" in model.report_.chosen
 
 
-def test_what_refines_a_hopeless_candidate_is_not_tried(fakes) -> None:
-    """The response has two regimes, and which of them rules at x looks random to a GP."""
-    rng = np.random.default_rng(0)
-    X, y = np.linspace(0, 1, 60)[:, None], rng.permutation(60) % 2 + 0.05 * rng.standard_normal(60)
-
-    class Knows(fakes.Bell):
-        def predict_distribution(self, X: Any, of: str = "run") -> Normal:
-            return Normal(y[np.searchsorted(np.linspace(0, 1, 60), X[:, 0])], 0.01)
-
-    model = choose({"knows": Knows(), "gp": None, "het-gp": None}, (X, y))
-    assert entry(model, "het-gp").note == "not tried: what it refines is far behind"
-    assert entry(model, "het-gp").crps is None
-    assert entry(model, "gp").crps is not None
-
-
-def test_what_refines_a_candidate_with_good_medians_and_a_bad_spread_is_tried(fakes) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(100, 1))
-    sd = np.where(X[:, 0] < 0.8, 0.01, 1.0)
-
-    class KnowsSpread(fakes.Bell):
-        def predict_distribution(self, X: Any, of: str = "run") -> Normal:
-            return Normal(np.zeros(len(X)), np.where(np.asarray(X)[:, 0] < 0.8, 0.01, 1.0))
-
-    model = choose({"knows": KnowsSpread(), "gp": None, "het-gp": None}, (X, sd * rng.standard_normal(100)))
-    assert entry(model, "gp").crps > 1.2 * entry(model, "knows").crps
-    assert entry(model, "het-gp").crps is not None
-
-
-def test_all_are_screened_on_one_split_and_three_cross_validated_on_enough_rows(fakes) -> None:
+def test_who_is_not_clearly_behind_is_cross_validated_on_enough_rows_and_three_are_joined(fakes) -> None:
     """Five candidates whose errors have nothing to do with each other, so that any of them helps the others."""
 
     class Wavy(fakes.Bell):
@@ -156,8 +116,7 @@ def test_all_are_screened_on_one_split_and_three_cross_validated_on_enough_rows(
             return Normal(np.sin(40 * self.shift * np.asarray(X)[:, 0]), 1.0)
 
     model = choose({name: Wavy(shift) for shift, name in enumerate("abcde", start=1)}, noise(1_500))
-    n_scored = sorted(e.n_scored for e in model.report_.entries)
-    assert n_scored == [300, 300, 1_200, 1_200, 1_200]  # the fourth fold brings the rows beyond a thousand
+    assert {e.n_scored for e in model.report_.entries} == {1_200}  # the fourth fold brings the rows beyond a thousand
     assert model.report_.n_scored == 1_200
     assert len(model.report_.chosen) == 3
 
@@ -333,7 +292,8 @@ def test_no_prediction_leaves_the_bounds() -> None:
 def test_alone_the_chosen_model_speaks_for_itself(gp) -> None:
     X = smooth(20, seed=2)[0]
     inner = gp.combination_.models[0]
-    np.testing.assert_array_equal(gp.predict_quantiles(X, [0.1, 0.9]), inner.predict_quantiles(X, [0.1, 0.9]))
+    (low, high), spread = inner.predict_distribution(X).interval(0.8), gp.combination_.spread
+    np.testing.assert_allclose(gp.predict_interval(X, 0.8)[1] - gp.predict_interval(X, 0.8)[0], spread * (high - low))
 
 
 def test_the_joined_law_has_the_weights_of_the_report(fakes) -> None:
@@ -363,7 +323,7 @@ def test_what_is_being_tried_is_shown(fakes, capsys, monkeypatch) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "100")
     choose({"bell": fakes.Bell()}, noise(), verbose=True)
-    assert "choosing a surrogate: Bell, all rows" in capsys.readouterr().err
+    assert "choosing a surrogate: Bell: all rows" in capsys.readouterr().err
 
 
 def test_candidates_keep_their_doubts_to_themselves(fakes) -> None:
@@ -406,11 +366,8 @@ def test_scores_are_those_of_rows_that_the_model_had_not_seen(fakes) -> None:
     s = np.array(list(scores.values()))
     assert report.entries[0].crps == pytest.approx(s.mean())
     assert report.entries[0].crps_se == pytest.approx(s.std() / math.sqrt(50))
-    assert (report.crps, report.crps_se, report.n_scored) == (
-        report.entries[0].crps,
-        report.entries[0].crps_se,
-        report.entries[0].n_scored,
-    )
+    assert report.n_scored == report.entries[0].n_scored
+    assert report.crps <= report.entries[0].crps  # as it is, or spread as unseen rows ask
 
 
 def test_how_far_a_candidate_is_behind_is_told_by_paired_differences(fakes) -> None:
@@ -473,7 +430,7 @@ def test_one_that_alone_had_time_is_not_said_to_be_better(fakes, timed) -> None:
     for n_others, said in ((1, "one other had no time."), (2, "2 others had no time.")):
         slow = {f"slow {k}": fakes.Slow(60) for k in range(n_others)}
         reason = timed({"bell": fakes.Bell(), **slow}, 0.4)[0].report_.reason
-        assert reason == f"Only the Bell finished in time; {said}"
+        assert reason == f"Only the Bell finished in 0.4 s; {said}"
 
 
 def test_a_limit_too_short_for_anything_is_refused(fakes, timed) -> None:

@@ -25,7 +25,7 @@ def limit_threads(n_threads: int) -> Iterator[None]:
         ...     torch.get_num_threads()
         1
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     variables = {name: os.environ.get(name) for name in VARIABLES}
     of_torch = sys.modules["torch"].get_num_threads() if "torch" in sys.modules else os.cpu_count() or 1

@@ -1,30 +1,34 @@
-"""Trials: candidates fitted without some rows and judged on them, under one clock.
+"""Trials: candidates judged on runs that they have not seen, under one clock, several at a time.
 
-A candidate is a name and a way to make an unfitted model, a registered one or a user's own. One that fails is recorded
-with its message and the rest go on; one that runs out of time is recorded as such. What a trial leaves are out-of-fold
-quantiles, from which scores and weights are computed elsewhere.
+A candidate is a name and a way to make an unfitted model, a registered one or a user's own. One that can leave its own
+runs out (`PredictsOutOfFold`) is fitted once, to all runs; others are fitted without some folds and judged on them. One
+that fails is recorded with its message and the rest go on; one that runs out of time is recorded as such. What a trial
+leaves are out-of-fold quantiles, from which scores and weights are computed elsewhere.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+import joblib
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.auto.stacking import LEVELS, crps_of_table
+from genbayes.auto.stacking import LEVELS, crps_of_table, is_not_clearly_worse
 from genbayes.data.dataset import Dataset
 from genbayes.deadline import OutOfTime, deadline, now
-from genbayes.errors import InvalidInput
-from genbayes.models.protocols import Fits
+from genbayes.errors import InvalidInput, OutOfReach
+from genbayes.models.protocols import BuildsOn, Fits, YieldsToRival, gives_out_of_fold
 from genbayes.models.registry import Facts, find_model, registered_models
 
 NO_TIME = "no time"
+PROBE_ROWS = 1_500  # that a quick version learns from
 
 Announce = Callable[[str], None]
 
@@ -37,13 +41,16 @@ class Candidate:
         name: Its key in `candidates=` and in reports.
         title: What it is, for people.
         make: Seed to an unfitted model.
-        refines: Name of the candidate whose smooth mean it builds on; empty for none, or where the response has one
-            regime.
+        family: Kind of model, of which one is tried quickly where time is short.
+        probe: Seed to an unfitted quick version, or None.
+        refines: Name of the candidate that it builds on; empty for none.
     """
 
     name: str
     title: str
     make: Callable[[int], Fits]
+    family: str = ""
+    probe: Callable[[int], Fits] | None = None
     refines: str = ""
 
 
@@ -56,8 +63,8 @@ def choose_candidates(wanted: Sequence[str] | Mapping[str, Fits | None] | None, 
         facts: What is known of the runs.
 
     Example:
-        >>> [candidate.name for candidate in choose_candidates(["gp", "iqn-deep"], Facts(n=100, n_regimes=1))]
-        ['gp', 'iqn-deep']
+        >>> [candidate.name for candidate in choose_candidates(["gp", "network"], Facts(n=100, n_regimes=1))]
+        ['gp', 'network']
     """
     known = registered_models()
     if wanted is None:
@@ -70,7 +77,9 @@ def choose_candidates(wanted: Sequence[str] | Mapping[str, Fits | None] | None, 
 
 def _registered(name: str, facts: Facts) -> Candidate:
     model = find_model(name, "candidates")
-    return Candidate(name, model.title, partial(model.make, facts), model.refines if facts.n_regimes > 1 else "")
+    quick = replace(model, settings={**model.settings, **model.probe}) if model.probe else None
+    probe = None if quick is None else partial(quick.make, facts)
+    return Candidate(name, model.title, partial(model.make, facts), model.family, probe, model.refines)
 
 
 def _own(name: object, model: Fits) -> Candidate:
@@ -104,34 +113,132 @@ class Clock:
         return None if self.limit is None else max(0.0, share * self.limit - self.seconds)
 
 
+@dataclass(frozen=True)
+class Job:
+    """One fit, complete, so that any process can do it.
+
+    Attributes:
+        make: Seed to an unfitted model.
+        data: The runs, categories coded.
+        learn: Rows to learn from; None for all, which are then judged as the model itself can.
+        judge: Rows to judge on, if some were left out.
+        seed: Seed of the model.
+        ends: When it must have ended, on the clock of this process; None for no limit.
+        seconds: The time until then when it was made, for other processes, whose clocks may differ.
+        process: The process that made it.
+        base: A fitted model that it may build on.
+        rival: CRPS of the best model so far at each row, NaN where unknown, shape (n,).
+    """
+
+    make: Callable[[int], Fits]
+    data: Dataset
+    learn: IntArray | None
+    judge: IntArray
+    seed: int
+    ends: float | None = None
+    seconds: float | None = None
+    process: int = 0
+    base: Fits | None = None
+    rival: FloatArray | None = None
+
+    def run(self) -> Outcome:
+        """Fit and predict what was not seen; what goes wrong is recorded."""
+        started = now()
+        seconds = self.seconds
+        if self.ends is not None and self.process == os.getpid():
+            seconds = self.ends - started
+        if seconds is not None and seconds <= 0:
+            return Outcome(None, self.judge[:0], np.empty((0, len(LEVELS))), 0.0, NO_TIME)
+        model, rows, q, note = None, self.judge[:0], np.empty((0, len(LEVELS))), ""
+        try:
+            with deadline(seconds), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a candidate's doubts are its own; its score tells
+                model = self._fit(self.make(self.seed))
+                rows, q = self._predict(model)
+                if not np.isfinite(q).all():
+                    raise ValueError("predicted quantiles that are not finite")
+        except OutOfTime:
+            model, note = None, NO_TIME
+        except OutOfReach as error:
+            model, note = None, f"stopped: {error}"
+        except Exception as error:  # recorded and shown in the report
+            model, note = None, _one_line(error)
+        return Outcome(model, rows, q, now() - started, note)
+
+    def _fit(self, model: Fits) -> Fits:
+        part = self.data if self.learn is None else self.data.take(self.learn)
+        # left out where all are equal and a model of the user's takes none
+        takes = has_fit_parameter(model, "sample_weight") or (part.weight != part.weight[0]).any()
+        weight = (part.weight,) if takes else ()
+        if self.base is not None and isinstance(model, BuildsOn):
+            fitted = model.fit_on(self.base, part.X, part.y, *weight)
+        elif self.rival is not None and isinstance(model, YieldsToRival):
+            fitted = model.fit_against(self.rival, part.X, part.y, *weight)
+        else:
+            fitted = model.fit(part.X, part.y, *weight)
+        made: Fits = fitted
+        return made
+
+    def _predict(self, model: Fits) -> tuple[IntArray, FloatArray]:
+        """Rows that the model has not seen, and their quantiles at `LEVELS`."""
+        if self.learn is not None:
+            return self.judge, np.asarray(model.predict_distribution(self.data.X[self.judge]).ppf(LEVELS))
+        if not gives_out_of_fold(model):
+            return self.judge[:0], np.empty((0, len(LEVELS)))
+        rows, unseen = model.predict_out_of_fold(self.data.X, self.data.y)
+        return rows, np.asarray(unseen.ppf(LEVELS))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a job came to: the model or None, rows that were judged, their quantiles, seconds, what went wrong."""
+
+    model: Fits | None
+    rows: IntArray
+    q: FloatArray
+    seconds: float
+    note: str
+
+
 @dataclass
 class Trial:
     """What is known of one candidate.
 
     Attributes:
         candidate: Which.
-        q: Out-of-fold quantiles at `LEVELS`, NaN where it was not tried, shape (n, m).
+        q: Out-of-fold quantiles at `LEVELS`, NaN where it was not judged, shape (n, m).
         seconds: Time of its fits, one by one.
         note: Why it was given up; empty if it was not.
-        first: The model of the first fold.
+        model: Fitted to all rows; None if it was not.
+        part: Fitted to some of the rows, for want of a better one.
+        n_learnt: Rows that a quick version learnt from, if nothing better is known; else 0.
     """
 
     candidate: Candidate
     q: FloatArray
     seconds: list[float] = field(default_factory=list)
     note: str = ""
-    first: Fits | None = None
+    model: Fits | None = None
+    part: Fits | None = None
+    n_learnt: int = 0
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has a score and has not failed."""
+        return not self.note and (self.model is not None or self.part is not None)
 
 
 class Trials:
-    """Candidates on the folds of one data set.
+    """Candidates on one data set.
 
     Args:
         candidates: Those to try.
         data: The runs, categories coded.
-        fold: Fold of each row, shape (n,).
+        fold: Fold of each row, negative for rows that are never held out, shape (n,).
         seeds: One seed for each candidate.
+        clock: The time budget.
         announce: Called with what is about to be done.
+        n_jobs: Fits at a time, as joblib takes it.
     """
 
     def __init__(
@@ -140,86 +247,162 @@ class Trials:
         data: Dataset,
         fold: IntArray,
         seeds: Sequence[int],
+        clock: Clock,
         announce: Announce,
+        n_jobs: int | None = None,
     ) -> None:
-        self.data, self.fold, self._announce = data, fold, announce
+        self.data, self.fold, self.clock, self.n_jobs, self._announce = data, fold, clock, n_jobs, announce
         shape = len(data), len(LEVELS)
         self.trials = {each.name: Trial(each, np.full(shape, np.nan)) for each in candidates}
         self._seed = dict(zip(self.trials, seeds, strict=True))
+        distinct = len(np.unique(data.X, axis=0))
+        self._is_replicated = len(data) > distinct and len(np.unique(fold)) > 1 and _are_together(data.X, fold)
 
     @property
     def alive(self) -> list[str]:
         """Names of the candidates that have a score and have not failed."""
-        return [name for name, trial in self.trials.items() if not trial.note and trial.first is not None]
+        return [name for name, trial in self.trials.items() if trial.is_alive]
 
-    def run(self, name: str, fold: int, seconds: float | None) -> None:
-        """Fit one candidate without a fold and predict it; what goes wrong is recorded."""
-        trial, held_out = self.trials[name], np.flatnonzero(self.fold == fold)
-        self._announce(f"{trial.candidate.title}, fold {fold + 1}")
-        model = self._attempt(trial, np.flatnonzero(self.fold != fold), fold + 1, seconds)
-        if model is None:
-            return
-        try:
-            q = np.asarray(model.predict_distribution(self.data.X[held_out]).ppf(LEVELS))
-            if not np.isfinite(q).all():
-                raise ValueError("predicted quantiles that are not finite")
-        except Exception as error:  # recorded and shown in the report
-            trial.note = _one_line(error)
-            return
-        trial.q[held_out] = q
-        trial.first = model if trial.first is None else trial.first
+    def judges_itself(self, name: str) -> bool:
+        """Whether one fit to all rows also tells what it would have said of them unseen.
 
-    def keep_if_late(self, name: str) -> None:
-        """Keep a candidate in spite of a fold for which it had no time; what it did on others counts."""
+        Members of a network hold out single runs, which says nothing of new inputs where runs were repeated on purpose.
+        """
+        model = self.trials[name].candidate.make(0)
+        return gives_out_of_fold(model) and not (self._is_replicated and isinstance(model, YieldsToRival))
+
+    def model_of(self, name: str) -> Fits:
+        """One candidate fitted to all rows; where that failed or took too long, to some of them."""
         trial = self.trials[name]
-        trial.note = "" if trial.note == NO_TIME and trial.first is not None else trial.note
-
-    def final(self, name: str, seconds: float | None) -> Fits:
-        """One candidate fitted to all rows; where that fails or takes too long, its model of the first fold."""
-        trial = self.trials[name]
-        self._announce(f"{trial.candidate.title}, all rows")
-        note = trial.note
-        model = self._attempt(trial, np.arange(len(self.data)), 0, seconds)
-        trial.note = note  # a candidate that was chosen has shown that it works
-        model = trial.first if model is None else model
-        assert model is not None, "a candidate is chosen only after its first fold"
+        model = trial.part if trial.model is None else trial.model
+        assert model is not None, "a candidate is chosen only after a fit"
         return model
 
     def scores(self, name: str) -> FloatArray:
-        """Out-of-fold CRPS of each row, NaN where the candidate was not tried, shape (n,)."""
+        """Out-of-fold CRPS of each row, NaN where the candidate was not judged, shape (n,)."""
         return crps_of_table(self.trials[name].q, self.data.y)
 
-    def errors(self, name: str) -> FloatArray:
-        """Out-of-fold |y - median| of each row, NaN where the candidate was not tried, shape (n,)."""
-        middle = len(LEVELS) // 2  # levels are even in number, so the median lies between two of them
-        return np.asarray(np.abs(self.data.y - self.trials[name].q[:, middle - 1 : middle + 1].mean(axis=1)))
-
-    def _attempt(self, trial: Trial, rows: IntArray, number: int, seconds: float | None) -> Fits | None:
-        if seconds is not None and seconds <= 0:
-            trial.note = NO_TIME
+    def best_scores(self) -> FloatArray | None:
+        """Scores of the best candidate so far, (n,); None if there is none."""
+        fitted = [name for name in self.alive if not self.trials[name].n_learnt]
+        if not fitted:
             return None
-        part, started = self.data.take(rows), now()
-        seed = int(np.random.default_rng([self._seed[trial.candidate.name], number]).integers(2**31))
+        return min((self.scores(name) for name in fitted), key=lambda s: float(np.nanmean(s)))
+
+    def is_behind(self, name: str, by: float = 1.0) -> bool:
+        """Whether a candidate's score is more than so many times that of the best so far, and clearly so."""
+        best, own = self.best_scores(), self.scores(name)
+        if best is None:
+            return False
+        both = np.isfinite(best) & np.isfinite(own)
+        weight = self.data.weight[both]
+        if not both.any() or float(own[both] @ weight) <= by * float(best[both] @ weight):
+            return False
+        return not is_not_clearly_worse(own[both], best[both], weight)
+
+    def probe(self, names: Sequence[str], seconds: float | None) -> None:
+        """Quick versions of some candidates, fitted to few rows and judged on the first fold's."""
+        judge = np.flatnonzero(self.fold == 0)[:PROBE_ROWS]
+        others = np.flatnonzero(self.fold != 0)
+        learn = others[np.linspace(0, len(others) - 1, min(len(others), PROBE_ROWS)).astype(np.int64)]
+        named = {name: probe for name in names if (probe := self.trials[name].candidate.probe) is not None}
+        jobs = [
+            # one after another, each has its share
+            self._job(make, learn, judge, self._seed_of(name, -1), None if seconds is None else seconds * (i + 1))
+            for i, (name, make) in enumerate(named.items())
+        ]
+        for name, outcome in zip(named, self._run(jobs, named, "a quick version"), strict=True):
+            trial = self.trials[name]
+            self._note(trial, outcome)
+            if outcome.model is not None:
+                trial.part, trial.n_learnt = outcome.model, len(learn)
+            elif trial.note == NO_TIME:
+                trial.note = ""  # the whole one may have more
+
+    def fit_all(self, names: Sequence[str], seconds: float | None, rival: FloatArray | None = None) -> None:
+        """Candidates fitted to all rows; those that judge themselves are then judged on all of them."""
+        jobs = []
+        for name in names:
+            refined = self.trials.get(self.trials[name].candidate.refines)
+            base = None if refined is None else refined.model
+            make = self.trials[name].candidate.make
+            jobs.append(self._job(make, None, np.empty(0, np.int64), self._seed_of(name, 0), seconds, base, rival))
+        for name, outcome in zip(names, self._run(jobs, names, "all rows"), strict=True):
+            trial = self.trials[name]
+            if outcome.model is None and trial.part is not None:  # what its folds or its quick version showed counts
+                trial.seconds.append(outcome.seconds)
+                if outcome.note != NO_TIME:
+                    trial.note = outcome.note
+                continue
+            self._note(trial, outcome)
+            if outcome.model is not None:
+                trial.model, trial.n_learnt = outcome.model, 0
+
+    def fit_without(self, names: Sequence[str], fold: int, seconds: float | None) -> None:
+        """Candidates fitted without the rows of a fold and judged on them."""
+        learn, judge = np.flatnonzero(self.fold != fold), np.flatnonzero(self.fold == fold)
+        jobs = [
+            self._job(self.trials[name].candidate.make, learn, judge, self._seed_of(name, fold + 1), seconds)
+            for name in names
+        ]
+        for name, outcome in zip(names, self._run(jobs, names, f"fold {fold + 1}"), strict=True):
+            trial = self.trials[name]
+            if outcome.note == NO_TIME and trial.part is not None:
+                trial.seconds.append(outcome.seconds)  # what it did on others counts
+                continue
+            self._note(trial, outcome)
+            if outcome.model is not None:
+                trial.part, trial.n_learnt = outcome.model, 0
+
+    def _note(self, trial: Trial, outcome: Outcome) -> None:
+        trial.seconds.append(outcome.seconds)
+        trial.note = outcome.note
+        if outcome.model is not None and len(outcome.rows):
+            if trial.n_learnt:
+                trial.q[:] = np.nan  # of a quick version
+            allowed = self.fold[outcome.rows] >= 0
+            trial.q[outcome.rows[allowed]] = outcome.q[allowed]
+
+    def _job(
+        self,
+        make: Callable[[int], Fits],
+        learn: IntArray | None,
+        judge: IntArray,
+        seed: int,
+        seconds: float | None,
+        base: Fits | None = None,
+        rival: FloatArray | None = None,
+    ) -> Job:
+        ends = None if seconds is None else now() + seconds
+        return Job(make, self.data, learn, judge, seed, ends, seconds, os.getpid(), base, rival)
+
+    def _seed_of(self, name: str, number: int) -> int:
+        return int(np.random.default_rng([self._seed[name], number + 1]).integers(2**31))
+
+    def _run(self, jobs: Sequence[Job], names: Sequence[str] | Mapping[str, object], what: str) -> list[Outcome]:
+        """All jobs, several at a time; one whose worker dies is recorded as failed and the rest go on."""
+        titles = [self.trials[name].candidate.title for name in names]
+        if titles:
+            self._announce(f"{', '.join(titles)}: {what}" if len(titles) < 3 else f"{len(titles)} surrogates: {what}")
         try:
-            with deadline(seconds), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a candidate's doubts are its own; its score tells
-                model = trial.candidate.make(seed)
-                fitted: Fits = model.fit(part.X, part.y, **_weights_for(model, part.weight))
-                return fitted
-        except OutOfTime:
-            trial.note = NO_TIME
+            return list(joblib.Parallel(self.n_jobs, prefer="threads")(joblib.delayed(Job.run)(job) for job in jobs))
+        except Exception:  # a worker process died and took the others' results with it
+            return [self._run_alone(job) for job in jobs]
+
+    def _run_alone(self, job: Job) -> Outcome:
+        try:
+            outcomes: list[Outcome] = joblib.Parallel(self.n_jobs, prefer="threads")([joblib.delayed(Job.run)(job)])
+            return outcomes[0]
         except Exception as error:  # recorded and shown in the report
-            trial.note = _one_line(error)
-        finally:
-            trial.seconds.append(now() - started)
-        return None
+            note = f"its worker process died ({type(error).__name__})"
+            return Outcome(None, job.judge[:0], np.empty((0, len(LEVELS))), 0.0, note)
 
 
-def _weights_for(model: Fits, weight: FloatArray) -> dict[str, FloatArray]:
-    """The rows' weights as an argument of `fit`; left out where all are equal and a model of the user's takes none."""
-    if has_fit_parameter(model, "sample_weight") or (weight != weight[0]).any():
-        return {"sample_weight": weight}
-    return {}
+def _are_together(X: FloatArray, fold: IntArray) -> bool:
+    """Whether rows of equal inputs are always in one fold: then runs were repeated on purpose (`draw_folds`)."""
+    _, group = np.unique(X, axis=0, return_inverse=True)
+    pairs = np.unique(np.column_stack([group.reshape(-1), fold]), axis=0)
+    return len(pairs) == int(group.max()) + 1
 
 
 def _one_line(error: Exception) -> str:

@@ -10,18 +10,17 @@ import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.auto.candidates import NO_TIME, Trials
-from genbayes.auto.stacking import LEVELS, Stack
+from genbayes.auto.findings import Findings
+from genbayes.auto.stacking import LEVELS, Stack, joint_table, stretch_table
 from genbayes.diagnostics import diagnose
-from genbayes.distribution import Mixture, PredictiveDistribution, QuantileFunction
-from genbayes.metrics import mean_and_error
+from genbayes.distribution import QuantileFunction
+from genbayes.metrics import mean_and_error, paired_difference
 from genbayes.models.registry import Facts
 
 EDGE = 0.2  # of an input's range, at either end, is looked at for thin coverage
 THIN = 0.25  # share of the rows that an even design would have there, below which it is called thin
 ROUNDING = 1e-6  # a difference of this share of a score is the rounding of a computation
-MIN_SAVING_SAID = 0.0005  # share of a score that is shown as 0.1% and more
 FEW_ROWS = 100  # below, coverage is known to a few percent only
-COUNTS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
 def significant(value: float, digits: int) -> str:
@@ -179,9 +178,9 @@ def write_report(
     names: Sequence[str],
     stack: Stack,
     rows: IntArray,
+    findings: Findings,
     facts: Facts,
     columns: Sequence[str],
-    seconds: float,
 ) -> SelectionReport:
     """The report of a selection.
 
@@ -190,30 +189,35 @@ def write_report(
         names: Candidates that were weighed, K of them.
         stack: How they were joined.
         rows: Rows that decided it, shape (r,).
+        findings: What was measured of the response.
         facts: What was known before.
         columns: Names of the inputs.
-        seconds: Time spent.
     """
     data = trials.data
     weights = dict(zip(names, stack.weights.tolist(), strict=True))
     best = trials.scores(min(names, key=lambda name: float(trials.scores(name)[rows] @ data.weight[rows])))
     entries = sorted((_entry(trials, name, weights.get(name, 0.0), best) for name in trials.trials), key=_order)
     mean, se = mean_and_error(stack.scores, data.weight[rows])
-    predicted = _join([trials.trials[name].q[rows] for name in names], stack)
-    diagnostics = diagnose(predicted, data.y[rows], data.weight[rows])
+    table = stretch_table(joint_table(stack, np.stack([trials.trials[name].q[rows] for name in names])), stack.spread)
+    diagnostics = diagnose(QuantileFunction(LEVELS, table), data.y[rows], data.weight[rows])
     caution = f" With {len(rows)} rows this is known only roughly." if len(rows) < FEW_ROWS else ""
     numeric = [j for j in range(data.X.shape[1]) if j not in facts.categorical]
+    saving = paired_difference(best[rows], stack.scores, data.weight[rows])
+    gps = [name for name in trials.alive if trials.trials[name].candidate.family == "gp"]
+    if all(trials.is_behind(name) for name in gps):  # what its residuals show may be its own failure
+        findings = Findings(findings.n_regimes)
+    reason = [*findings.sentences(), *_reasons(entries, stack, saving, len(rows), trials.clock.limit)]
     return SelectionReport(
         entries=tuple(entries),
         kind=stack.kind,
         crps=mean,
         crps_se=se,
         n_scored=len(rows),
-        reason=_reason(entries, stack, mean, facts),
+        reason=" ".join(reason),
         trust=f"{diagnostics.sentence}{caution} ConformalSurrogate adds a guarantee.",
         thin=sparse_regions(data.X, numeric, columns),
         diagnostics=diagnostics.to_dict(),
-        seconds=seconds,
+        seconds=trials.clock.seconds,
     )
 
 
@@ -233,7 +237,7 @@ def _entry(trials: Trials, name: str, weight: float, best: FloatArray) -> Entry:
         behind_se=behind_se,
         seconds=round(sum(trial.seconds), 3),
         weight=weight,
-        note=trial.note,
+        note=trial.note or (f"a quick version on {trial.n_learnt:,} rows" if trial.n_learnt else ""),
     )
 
 
@@ -242,30 +246,57 @@ def _order(entry: Entry) -> tuple[bool, float, float]:
     return entry.behind is None, -entry.weight, 0.0 if entry.behind is None else entry.behind
 
 
-def _join(tables: Sequence[FloatArray], stack: Stack) -> PredictiveDistribution:
-    """The joined distributions of rows that no model had seen."""
-    if stack.kind == "pool":
-        return Mixture([QuantileFunction(LEVELS, q) for q in tables], stack.weights)
-    return QuantileFunction(LEVELS, np.tensordot(stack.weights, np.stack(tables), axes=1))
+def _reasons(
+    entries: Sequence[Entry], stack: Stack, saving: tuple[float, float], n_rows: int, limit: float | None
+) -> list[str]:
+    """Who was compared with whom, on which rows, by how much; nothing that was not measured.
 
-
-def _reason(entries: Sequence[Entry], stack: Stack, mean: float, facts: Facts) -> str:
-    """Why this and nothing else, in a sentence or two; nothing is said that was not measured."""
+    Args:
+        entries: The candidates.
+        stack: How those with a weight were joined.
+        saving: CRPS of the best candidate minus that of the result, and its standard error.
+        n_rows: Rows that decided.
+        limit: The time limit, if there was one.
+    """
+    scored = [entry for entry in entries if entry.crps is not None and entry.behind is not None]
+    late = sum(entry.note == NO_TIME for entry in entries)
+    best = next((entry for entry in scored if entry.lag == "best"), scored[0])
+    if len(scored) == 1 and late:
+        others = "one other had" if late == 1 else f"{late} others had"
+        return [f"Only the {best.title} finished in {limit:g} s; {others} no time."]
+    told = []
+    on = f"on {n_rows:,} rows that no model had seen"
+    rivals = sorted((entry for entry in scored if entry is not best), key=lambda entry: entry.behind or 0.0)
+    if rivals:
+        told.append(f"The {best.title} had the lowest CRPS {on}{_distance(best, rivals[0])}.")
     chosen = [entry for entry in entries if entry.weight > 0]
-    scored = [entry for entry in entries if entry.crps is not None]
-    n_late = sum(entry.note == NO_TIME for entry in entries)
-    regimes = f"The response has {COUNTS[facts.n_regimes]} regimes. " if facts.n_regimes > 1 else ""
-    if len(scored) == 1 and n_late:
-        others = "one other" if n_late == 1 else f"{n_late} others"
-        return f"{regimes}Only the {scored[0].title} finished in time; {others} had no time."
-    best = min(chosen, key=lambda entry: entry.crps or 0.0)
-    if len(chosen) == 1:
-        rest = " Joining it with others saved nothing on rows that no model had seen." if len(scored) > 1 else ""
-        return f"{regimes}The {best.title} did best.{rest}"
-    how = "averaging their quantiles" if stack.kind == "average" else "pooling their distributions"
-    listed = " and ".join(f"the {entry.title} ({entry.weight:.0%})" for entry in chosen)
-    listed = listed[0].upper() + listed[1:]
-    saved = 1 - mean / (best.crps or 1.0)
-    if saved < MIN_SAVING_SAID:
-        return f"{regimes}{listed} are too close to call; {how} is safer than trusting one to be ahead."
-    return f"{regimes}{listed} make up for each other: {how} saves {saved:.1%} of the CRPS of the {best.title} alone."
+    if len(chosen) > 1:
+        how = "averages the quantiles" if stack.kind == "average" else "pools the distributions"
+        listed = " and ".join(f"the {entry.title} ({entry.weight:.0%})" for entry in chosen)
+        told.append(f"The chosen model {how} of {listed}{_saved(saving, best)}.")
+    elif len(chosen) == 1 and chosen[0] is not best:
+        told.append(f"The chosen model is the {chosen[0].title}, which is simpler.")
+    elif rivals:
+        told.append("Joining it with others saved nothing.")
+    if stack.spread != 1:
+        share = abs(stack.spread - 1)
+        told.append(f"The same rows asked for intervals {share:.0%} {'wider' if stack.spread > 1 else 'narrower'}.")
+    return told
+
+
+def _distance(best: Entry, second: Entry) -> str:
+    """How far the second is behind, and whether that is more than chance."""
+    assert second.behind is not None
+    assert second.behind_se is not None
+    if second.behind <= second.behind_se:
+        return f"; the {second.title} was level with it ({second.lag})"
+    share = "" if not best.crps else f" ({second.behind / best.crps:.0%})"
+    return f"; next was the {second.title}, {second.lag}{share} behind"
+
+
+def _saved(saving: tuple[float, float], best: Entry) -> str:
+    """What joining saved of the best candidate's CRPS, if it is more than its error."""
+    gain, error = saving
+    if not best.crps or gain <= error:
+        return ": too close to call, and safer than trusting one to be ahead"
+    return f", which saves {gain / best.crps:.1%} ± {error / best.crps:.1%} of the CRPS of the {best.title} alone"

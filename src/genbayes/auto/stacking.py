@@ -10,20 +10,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from scipy.optimize import minimize
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.distribution import Mixture, QuantileFunction
 from genbayes.metrics import check_loss, is_clearly_better, mean_and_error
 
 N_LEVELS = 50  # the score of 50 quantiles is within 0.1% of that of the whole distribution
 LEVELS: FloatArray = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
 MIN_WEIGHT = 0.05  # less is not worth a second model
 MIN_SAVING = 0.002  # share of a score that a less simple candidate, or way to join, must save
-MIN_HELP = 0.001  # share of the score that a further candidate must save to be worth cross-validating
+MIN_HELP = 0.005  # share of the score that a further candidate must save to join
+SPREADS = np.exp(np.linspace(-0.7, 0.7, 57))  # factors that are tried, 2.5% apart
+SPREAD_ROWS = 40  # rows at which half of what they ask for is believed
+MIN_SPREAD, MIN_SPREAD_SAVING = 0.02, 0.001  # a smaller change, or saving of CRPS, is not worth having
 TWINS = 0.03  # mean distance of two candidates' quantiles, as a share of the CRPS, below which they are the same
 PULL_ERRORS = 4.0  # standard errors that a candidate must be apart from the others to be given all or nothing
 ROWS_AT_ONCE = 2_000
@@ -38,12 +42,14 @@ class Stack:
     Attributes:
         kind: "single", or "average" of quantiles, or "pool" of distributions.
         weights: One for each candidate, summing to 1, shape (K,).
-        scores: CRPS at every row, with weights (or the winner) found on the other folds, shape (n,).
+        scores: CRPS at every row, with weights (or the winner) and spread found on the other folds, shape (n,).
+        spread: Factor by which quantiles are moved away from their median.
     """
 
     kind: Kind
     weights: FloatArray
     scores: FloatArray
+    spread: float = 1.0
 
 
 def crps_of_table(q: FloatArray, y: FloatArray) -> FloatArray:
@@ -80,12 +86,71 @@ def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArra
     """
     alone = _stack("single", _Single(Q, y), weight, fold)
     if len(Q) == 1:
-        return alone
+        return with_spread(alone, Q, y, weight, fold)
     average, pool = _stack("average", _Average(Q, y), weight, fold), _stack("pool", _Pool(Q, y), weight, fold)
     better = float(pool.scores @ weight) < (1 - MIN_SAVING) * float(average.scores @ weight)
     joined = pool if better else average
     is_alone_better = is_clearly_better(alone.scores, joined.scores, weight, n_errors=1.0)
-    return alone if is_alone_better or (joined.weights > 0).sum() == 1 else joined
+    chosen = alone if is_alone_better or (joined.weights > 0).sum() == 1 else joined
+    return with_spread(chosen, Q, y, weight, fold)
+
+
+def with_spread(stack: Stack, Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray) -> Stack:
+    """The stack with its quantiles moved away from their median, if that helps rows that the factor has not seen.
+
+    The factor of least mean CRPS is drawn towards 1, the more so the fewer the rows; it is kept only if the factor of
+    the other folds lowers the mean CRPS of each fold's rows together.
+    """
+    q = joint_table(stack, Q)
+    factor = _spread(q, y, weight)
+    if factor == 1:
+        return stack
+    part = _parts(fold)
+    scores = np.empty(len(y))
+    for each in np.unique(part):
+        held_out = part == each
+        other = _spread(q[~held_out], y[~held_out], weight[~held_out])
+        scores[held_out] = crps_of_table(stretch_table(q[held_out], other), y[held_out])
+    plain = crps_of_table(q, y)
+    if float(scores @ weight) >= (1 - MIN_SPREAD_SAVING) * float(plain @ weight):
+        return stack
+    return replace(stack, spread=factor, scores=stack.scores + scores - plain)
+
+
+def joint_table(stack: Stack, Q: FloatArray) -> FloatArray:
+    """Quantiles of the joined candidates at `LEVELS`, (K, n, m) -> (n, m)."""
+    used = np.flatnonzero(stack.weights > 0)
+    if stack.kind != "pool" or len(used) == 1:
+        return np.asarray(np.tensordot(stack.weights, Q, axes=1))
+    parts = [QuantileFunction(LEVELS, Q[k]) for k in used]
+    return np.asarray(Mixture(parts, stack.weights[used]).ppf(LEVELS))
+
+
+def stretch_table(q: FloatArray, factor: float) -> FloatArray:
+    """Quantiles at levels symmetric about 1/2 moved away from their median, (n, m) -> (n, m).
+
+    Example:
+        >>> stretch_table(np.array([[1.0, 2.0, 3.0]]), 2.0)
+        array([[0., 2., 4.]])
+    """
+    if factor == 1:
+        return q
+    m = q.shape[1]
+    middle = 0.5 * (q[:, (m - 1) // 2] + q[:, m // 2])[:, None]
+    return np.asarray(middle + factor * (q - middle))
+
+
+def _spread(q: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+    """The factor of least mean CRPS, its logarithm shrunk by n / (n + 40)."""
+    risk = [float(crps_of_table(stretch_table(q, s), y) @ weight) for s in SPREADS]
+    n = len(y)
+    best = float(SPREADS[int(np.argmin(risk))]) ** (n / (n + SPREAD_ROWS))
+    return 1.0 if abs(best - 1) < MIN_SPREAD else best
+
+
+def _parts(fold: IntArray) -> IntArray:
+    """Folds of rows; of one fold only, its two halves."""
+    return fold if len(np.unique(fold)) > 1 else np.arange(len(fold)) % 2
 
 
 def _stack(kind: Kind, way: _Way, weight: FloatArray, fold: IntArray) -> Stack:
@@ -96,7 +161,8 @@ def _stack(kind: Kind, way: _Way, weight: FloatArray, fold: IntArray) -> Stack:
 def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> list[int]:
     """The best candidate, those that help it most when quantiles are averaged, and those not clearly worse.
 
-    The second best alone is often the best one's twin and brings nothing; a weaker one of another kind may. Places that
+    The second best alone is often the best one's twin and brings nothing; a weaker one of another kind may, but must
+    save more than two standard errors, for weights fitted to the same rows always seem to save something. Places that
     are left go to candidates within two standard errors of the best, by paired differences.
 
     Args:
@@ -116,14 +182,17 @@ def find_team(Q: FloatArray, y: FloatArray, weight: FloatArray, size: int) -> li
     """
     single = np.array([crps_of_table(q, y) @ weight for q in Q])
     team = [_first_best(single)]
-    reached = float(single[team[0]])
+    present = crps_of_table(Q[team[0]], y)
     while len(team) < min(size, len(Q)):
         others = [k for k in range(len(Q)) if k not in team]
-        score = np.array([_joint_score(Q[[*team, k]], y, weight) for k in others])
-        if score.min() > (1 - MIN_HELP) * reached:
+        joint = [_joint_scores(Q[[*team, k]], y, weight) for k in others]
+        best = _first_best(np.array([scores @ weight for scores in joint]))
+        saves = float(joint[best] @ weight) < (1 - MIN_HELP) * float(present @ weight)
+        if not saves or not is_clearly_better(joint[best], present, weight, n_errors=2.0):
             break
-        team.append(others[_first_best(score)])
-        reached = float(score.min())
+        team.append(others[best])
+        present = joint[best]
+    reached = float(present @ weight)
     scores = [crps_of_table(q, y) for q in Q]
     for k in np.argsort(single).tolist():
         is_rival = k not in team and is_not_clearly_worse(scores[k], scores[team[0]], weight)
@@ -147,10 +216,10 @@ def _are_twins(q: FloatArray, r: FloatArray, score: float) -> bool:
     return float(np.abs(q - r).mean()) < TWINS * score
 
 
-def _joint_score(Q: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-    """Sum of the weighted scores of the best average of some candidates."""
+def _joint_scores(Q: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+    """Scores of the best average of some candidates, shape (n,)."""
     way = _Average(Q, y)
-    return float(way.scores(way.fit(weight)) @ weight)
+    return way.scores(way.fit(weight))
 
 
 def _first_best(scores: FloatArray) -> int:
@@ -160,7 +229,7 @@ def _first_best(scores: FloatArray) -> int:
 
 def _scores_across(way: _Way, weight: FloatArray, fold: IntArray) -> FloatArray:
     """Score of each row under weights fitted to the rows of other folds; of one fold only, to its other half."""
-    part = fold if len(np.unique(fold)) > 1 else np.arange(len(fold)) % 2
+    part = _parts(fold)
     scores = np.empty(len(fold))
     for each in np.unique(part):
         held_out = part == each

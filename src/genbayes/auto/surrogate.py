@@ -1,7 +1,7 @@
 """AutoSurrogate: tries surrogates on rows they have not seen, joins the best, and says why.
 
-Every candidate is screened on one split (on several where rows are few), the best three are cross-validated, weights
-are fitted to the out-of-fold quantiles, and what has a weight is fitted to all rows. Only training rows are looked at.
+Candidates are raced (`race`) on quantiles of runs that they have not seen (`candidates`); the best are joined with
+weights fitted to these quantiles (`stacking`), spread as far as the same runs ask for. Only training rows are used.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from genbayes.arrays import FloatArray, IntArray
-from genbayes.auto.candidates import NO_TIME, Candidate, Clock, Trials, choose_candidates
+from genbayes.arrays import FloatArray
+from genbayes.auto.candidates import Candidate, Clock, Trials, choose_candidates
+from genbayes.auto.race import run_race, team_of
 from genbayes.auto.report import SelectionReport, write_report
-from genbayes.auto.stacking import Kind, Stack, choose_stack, find_team, is_not_clearly_worse
+from genbayes.auto.stacking import Kind, choose_stack, stretch_table
 from genbayes.data.columns import MIN_ROWS
 from genbayes.data.folds import draw_folds
 from genbayes.data.scaling import Bounds, as_bounds
@@ -31,15 +32,8 @@ from genbayes.models.registry import Facts, adopt_models, registered_here, resto
 from genbayes.persistence import State
 from genbayes.progress import show_stage
 from genbayes.seeding import RandomState, as_generator
-from genbayes.validation import check_choice, check_count, check_nonnegative
-
-N_BEST = 3  # candidates that are cross-validated
-ENOUGH_TO_DROP = 60  # rows after which a candidate may be given up: a handful of them can mislead
-ENOUGH_TO_SCREEN = 150  # rows on which candidates are first compared
-ENOUGH_TO_WEIGH = 1_000  # out-of-fold rows that settle the weights of three candidates to a few percent
-FAR_BEHIND = 1.08  # a candidate whose medians err this many times more than the best's is not worth refining
-# Shares of a time limit: screening ends at the first, cross-validation at the second; the rest is for the final fits.
-SCREENED_BY, VALIDATED_BY, FITTED_BY = 0.45, 0.75, 0.97
+from genbayes.threads import fitting_threads
+from genbayes.validation import check_choice, check_count, check_jobs, check_nonnegative
 
 
 class AutoSurrogate(ScaledSurrogate):
@@ -47,6 +41,8 @@ class AutoSurrogate(ScaledSurrogate):
 
     Args:
         time_limit: Seconds that `fit` may take; None for as long as it needs.
+        n_jobs: Surrogates that are fitted at a time; None for one, -1 for all cores. A backend set by
+            `joblib.parallel_config`, such as "dask", is used. Without a time limit the result does not depend on it.
         candidates: Names of the surrogates to try; or a mapping from names to models, your own among them, with None
             for a surrogate of ours; None for all that are worth trying.
         n_folds: Folds of the cross-validation.
@@ -76,6 +72,7 @@ class AutoSurrogate(ScaledSurrogate):
         self,
         *,
         time_limit: float | None = None,
+        n_jobs: int | None = None,
         candidates: Sequence[str] | Mapping[str, Fits | None] | None = None,
         n_folds: int = 5,
         y_bounds: Bounds | None = None,
@@ -84,6 +81,7 @@ class AutoSurrogate(ScaledSurrogate):
         random_state: RandomState = None,
     ) -> None:
         self.time_limit = time_limit
+        self.n_jobs = n_jobs
         self.candidates = candidates
         self.n_folds = n_folds
         self.y_bounds = y_bounds
@@ -110,19 +108,20 @@ class AutoSurrogate(ScaledSurrogate):
         facts = Facts(len(data), len(find_regimes(data.y, data.weight)), coded, bounds)
         candidates = choose_candidates(self.candidates, facts)
         fold = draw_folds(data.X, self.n_folds, coded, MIN_ROWS, rng_folds)
-        with show_stage("choosing a surrogate", bool(self.verbose)) as announce:
-            trials = Trials(candidates, data, fold, _seeds(candidates, rng_seeds), announce)
-            _screen(trials, clock)
-            _validate(trials, clock)
-            names, stack, rows = _weigh(trials, clock)
-            models = {
-                name: trials.final(name, clock.left(FITTED_BY))
-                for name, weight in sorted(zip(names, stack.weights, strict=True), key=lambda pair: -pair[1])
-                if weight > 0
-            }
-        weights = np.array([stack.weights[names.index(name)] for name in models])
-        self.combination_ = Combination(stack.kind, tuple(models.values()), weights, bounds)
-        self.report_ = write_report(trials, names, stack, rows, facts, self._names(), clock.seconds)
+        with show_stage("choosing a surrogate", bool(self.verbose)) as announce, fitting_threads(*data.X.shape):
+            seeds = _seeds(candidates, rng_seeds)
+            trials = Trials(candidates, data, fold, seeds, clock, announce, self.n_jobs)
+            findings = run_race(trials, facts, self.candidates is None)
+            names, rows = team_of(trials)
+            Q, runs = np.stack([trials.trials[name].q[rows] for name in names]), data.take(rows)
+            stack = choose_stack(Q, runs.y, runs.weight, fold[rows])
+            weights = {name: w for name, w in zip(names, stack.weights.tolist(), strict=True) if w > 0}
+            in_order = sorted(weights, key=lambda name: -weights[name])
+            trials.fit_all([name for name in in_order if trials.trials[name].model is None], clock.left())
+        models = tuple(trials.model_of(name) for name in in_order)
+        shares = np.array([weights[name] for name in in_order])
+        self.combination_ = Combination(stack.kind, models, shares, bounds, stack.spread)
+        self.report_ = write_report(trials, names, stack, rows, findings, facts, self._names())
         return self
 
     def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
@@ -162,6 +161,7 @@ class AutoSurrogate(ScaledSurrogate):
             kind=joined.kind,
             n_models=len(joined.models),
             bounds=list(joined.bounds),
+            spread=joined.spread,
             report=self.report_.to_dict(),
         )
         names = None if self.candidates is None else list(self.candidates)  # models of one's own are kept fitted
@@ -183,7 +183,10 @@ class AutoSurrogate(ScaledSurrogate):
                 f"the models in the file must be joined with positive weights, got {kind!r} and {weights}"
             )
         parts = tuple(restore_model(state.nested(f"model{k}")) for k in range(n_models))
-        model.combination_ = Combination(kind, parts, weights, as_bounds(state.value("bounds")))
+        spread = float(state.values.get("spread", 1.0))  # older files have none
+        if not 0 < spread < np.inf:
+            raise UnreadableFile(f"the spread in the model file must be positive, got {spread}")
+        model.combination_ = Combination(kind, parts, weights, as_bounds(state.value("bounds")), spread)
         model.report_ = SelectionReport.from_dict(state.value("report"))
         return model
 
@@ -207,6 +210,7 @@ class AutoSurrogate(ScaledSurrogate):
 
     def _check_settings(self) -> tuple[Bounds, Clock]:
         check_count(self.n_folds, "n_folds", at_least=2)
+        check_jobs(self.n_jobs)
         limit = self.time_limit
         if limit is not None:
             limit = check_nonnegative(limit, "time_limit", strictly=True)
@@ -222,105 +226,6 @@ def _seeds(candidates: Sequence[Candidate], rng: np.random.Generator) -> list[in
     return [int(np.random.default_rng([base, *candidate.name.encode()]).integers(2**31)) for candidate in candidates]
 
 
-def _screen(trials: Trials, clock: Clock) -> None:
-    """Every candidate on as many folds as give enough rows to compare."""
-    n_scored = 0
-    for fold in range(int(trials.fold.max()) + 1):
-        for name in list(trials.trials):
-            if fold and name not in trials.alive:
-                continue
-            if not fold and _is_hopeless(trials, name):
-                trials.trials[name].note = "not tried: what it refines is far behind"
-                continue
-            # until something has worked, all the time there is may be spent on it
-            trials.run(name, fold, clock.left(SCREENED_BY if trials.alive else FITTED_BY))
-            if fold:
-                trials.keep_if_late(name)  # it has a score and a model from the first fold
-        if not trials.alive:
-            raise _nothing_works(trials, clock)
-        n_scored += int(np.sum(trials.fold == fold))
-        if n_scored >= ENOUGH_TO_SCREEN or clock.left(SCREENED_BY) == 0:
-            return
-        if n_scored >= ENOUGH_TO_DROP:
-            _drop_hopeless(trials)
-
-
-def _is_hopeless(trials: Trials, name: str) -> bool:
-    """Whether a candidate refines one whose medians are far behind the best so far.
-
-    Asked only where the response has regimes, for there a better spread is no cure; where noise varies, it is.
-    """
-    base, alive = trials.trials[name].candidate.refines, trials.alive
-    if base not in alive:
-        return False
-    rows = np.flatnonzero(np.isfinite(trials.scores(base)))
-    weight = trials.data.weight[rows]
-    errors = {each: trials.errors(each)[rows] for each in alive}
-    best = min(errors.values(), key=lambda error: float(error @ weight))
-    far = float(errors[base] @ weight) > FAR_BEHIND * float(best @ weight)
-    return far and not is_not_clearly_worse(errors[base], best, weight)
-
-
-def _drop_hopeless(trials: Trials) -> None:
-    """Give up candidates that do not help the best and are clearly behind it, by paired differences so far."""
-    team = _best(trials)
-    best = trials.scores(team[0])
-    for name in trials.alive:
-        if name not in team and not is_not_clearly_worse(trials.scores(name), best, trials.data.weight):
-            trials.trials[name].note = "clearly behind"
-
-
-def _nothing_works(trials: Trials, clock: Clock) -> InvalidInput:
-    if all(trial.note == NO_TIME for trial in trials.trials.values()):
-        return InvalidInput(
-            f"time_limit must leave time for at least one candidate, got {clock.limit!r} seconds for "
-            f"{len(trials.data)} rows; raise it, or name a quick one: candidates=['gp']"
-        )
-    notes = "; ".join(f"{name}: {trial.note}" for name, trial in trials.trials.items())
-    return InvalidInput(f"candidates must include one that can be fitted to these runs, got none ({notes})")
-
-
-def _validate(trials: Trials, clock: Clock) -> None:
-    """The best candidates on further folds, until the rows are enough, the folds are used up or the time is."""
-    best = _best(trials)
-    n_scored = int(np.isfinite(trials.trials[best[0]].q[:, 0]).sum())
-    for fold in range(int(trials.fold.max()) + 1):
-        rows = trials.fold == fold
-        todo = [name for name in best if np.isnan(trials.trials[name].q[rows, 0]).any()]
-        if not todo:
-            continue
-        if n_scored >= ENOUGH_TO_WEIGH:
-            return
-        for name in todo:
-            trial = trials.trials[name]
-            left = clock.left(VALIDATED_BY)
-            if left is not None and left < trial.seconds[0]:
-                return
-            trials.run(name, fold, left)
-            trials.keep_if_late(name)
-        n_scored += int(rows.sum())
-
-
-def _best(trials: Trials) -> list[str]:
-    """The candidates that are best together on the rows that all of them were scored on."""
-    alive = trials.alive
-    rows = np.flatnonzero(np.isfinite(np.stack([trials.scores(name) for name in alive])).all(axis=0))
-    Q = np.stack([trials.trials[name].q[rows] for name in alive])
-    return [alive[k] for k in find_team(Q, trials.data.y[rows], trials.data.weight[rows], N_BEST)]
-
-
-def _weigh(trials: Trials, clock: Clock) -> tuple[list[str], Stack, IntArray]:
-    """The best candidates, how they are joined, and the rows that decided it."""
-    if not trials.alive:
-        raise _nothing_works(trials, clock)
-    names = _best(trials)
-    known = np.isfinite(np.stack([trials.scores(name) for name in names])).all(axis=0)
-    rows = np.flatnonzero(known)
-    Q = np.stack([trials.trials[name].q[rows] for name in names])
-    stack = choose_stack(Q, trials.data.y[rows], trials.data.weight[rows], trials.fold[rows])
-    return names, stack, rows
-
-
 @dataclass(frozen=True)
 class Combination:
     """Fitted models and how they are joined.
@@ -330,20 +235,27 @@ class Combination:
         models: The fitted models, K of them.
         weights: Their weights, positive, summing to 1, shape (K,).
         bounds: Bounds that no distribution leaves.
+        spread: Factor by which quantiles are moved away from their median, as runs that no model had seen ask for.
     """
 
     kind: Kind
     models: tuple[Predicts, ...]
     weights: FloatArray
     bounds: Bounds = (None, None)
+    spread: float = 1.0
 
     def predict_run(self, X: FloatArray) -> PredictiveDistribution:
         """The distribution of a new run at each row of X, shape (n, d)."""
         parts = [model.predict_distribution(X) for model in self.models]
         if self.kind == "average" and len(parts) > 1:
             q = sum(w * part.ppf(GRID) for w, part in zip(self.weights, parts, strict=True))
-            return QuantileFunction(GRID, np.asarray(q), support=self.bounds)
-        return self._within_bounds(parts[0] if len(parts) == 1 else Mixture(parts, self.weights))
+            return QuantileFunction(GRID, stretch_table(np.asarray(q), self.spread), support=self.bounds)
+        joined = parts[0] if len(parts) == 1 else Mixture(parts, self.weights)
+        if self.spread == 1:
+            return self._within_bounds(joined)
+        if isinstance(joined, Normal) and self.bounds == (None, None):
+            return Normal(loc=joined.mean(), scale=self.spread * joined.std())
+        return QuantileFunction(GRID, stretch_table(joined.ppf(GRID), self.spread), support=self.bounds)
 
     def predict_mean(self, X: FloatArray) -> PredictiveDistribution:
         """What the models know of E[y | x], those that know it, with their weights."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genbayes.arrays import FloatArray, IntArray
+from genbayes.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,9 @@ class Dataset:
         """
         weight = np.ones(len(y)) if weight is None else weight
         kept = weight > 0
-        rows = np.column_stack([X, y])[kept] + 0.0  # -0.0 becomes 0.0
-        order = np.lexsort(rows.T[::-1])
-        rows, weight = rows[order], weight[kept][order]
-        is_new = (np.diff(rows, axis=0) != 0).any(axis=1)
-        first = np.flatnonzero(np.concatenate([np.ones(min(1, len(rows)), dtype=bool), is_new]))
-        return cls(rows[first, :-1], rows[first, -1], np.add.reduceat(weight, first))
+        rows, order, is_new = _in_order(X[kept], y[kept])
+        first = np.flatnonzero(is_new)
+        return cls(rows[first, :-1], rows[first, -1], np.add.reduceat(weight[kept][order], first))
 
     def take(self, rows: IntArray) -> Dataset:
         """The data set of some rows.
@@ -78,3 +75,25 @@ class Dataset:
         for part in (self.X, self.y, self.weight):
             digest.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
         return digest.hexdigest()
+
+
+def merged_numbers(X: FloatArray, y: FloatArray) -> IntArray:
+    """The row of `Dataset.merged` that each run becomes, (n, d) and (n,) -> (n,).
+
+    Example:
+        >>> merged_numbers(np.array([[2.0], [1.0], [2.0]]), np.array([5.0, 4.0, 5.0]))
+        array([1, 0, 1])
+    """
+    _, order, is_new = _in_order(X, y)
+    number = np.empty(len(y), dtype=np.int64)
+    number[order] = np.cumsum(is_new) - 1
+    return number
+
+
+def _in_order(X: FloatArray, y: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:
+    """Rows [x, y] sorted by inputs, then response; the order; and whether each differs from the one before it."""
+    rows = np.column_stack([X, y]) + 0.0  # -0.0 becomes 0.0
+    order = np.lexsort(rows.T[::-1])
+    rows = rows[order]
+    is_new = np.concatenate([np.ones(min(1, len(rows)), dtype=bool), (np.diff(rows, axis=0) != 0).any(axis=1)])
+    return rows, order, is_new

@@ -25,7 +25,8 @@ from genbayes.models.network import DEFAULT, IQNSettings, NetworkShape, PriorIQN
 from genbayes.models.network.ensemble import distribution_of_run, member_quantiles
 from genbayes.models.network.fit import Penalty
 from genbayes.models.protocols import Of
-from genbayes.training import TrainingSettings, single_thread
+from genbayes.threads import single_thread
+from genbayes.training import TrainingSettings
 from genbayes.validation import check_count
 
 SPREAD = float(np.sqrt(12))  # brings a uniform input on (0, 1) to standard deviation 1

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
+from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
 from genbayes.arrays import FloatArray
 from genbayes.data import Box

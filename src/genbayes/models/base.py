@@ -37,6 +37,7 @@ from genbayes.models.protocols import Of
 from genbayes.models.registry import state_of
 from genbayes.persistence import State, write_state
 from genbayes.seeding import RandomState, as_generator
+from genbayes.threads import fitting_threads
 from genbayes.validation import check_choice
 
 
@@ -135,7 +136,8 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         rng_cover, rng = as_generator(self.random_state).spawn(2)
         started = time.perf_counter()
         data = self._take_runs(X, y, sample_weight)
-        self._learn(self._learn_scales(data, rng_cover), rng)
+        with fitting_threads(*data.X.shape):
+            self._learn(self._learn_scales(data, rng_cover), rng)
         self.seconds_ = time.perf_counter() - started
         return self
 

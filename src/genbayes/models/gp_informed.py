@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.columns import MIN_ROWS
 from genbayes.data.dataset import Dataset
-from genbayes.distribution import Normal, QuantileFunction
+from genbayes.distribution import Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile import GRID
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
+from genbayes.models.gp.stationary import StationaryGP, optimism
 from genbayes.models.network import QuantileSurrogate
 from genbayes.models.protocols import Of
 from genbayes.persistence import State
@@ -88,22 +89,28 @@ class GPInformedSurrogate(ScaledSurrogate):
         Returns:
             The fitted surrogate.
         """
+        return self.fit_on(None, X, y, sample_weight)
+
+    def fit_on(
+        self, base: StationaryGP | None, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """As `fit`, with the GP of a `StationaryGP` that was fitted to the same runs, which saves fitting it again."""
         for name in ("n_layers", "n_members", "n_epochs"):
             if getattr(self, name) is not None:
                 check_count(getattr(self, name), name)
         rng_cover, rng_gp, rng_network = as_generator(self.random_state).spawn(3)
         data = self._take_runs(X, y, sample_weight)
         runs = self._learn_scales(data, rng_cover)
-        with show_progress("fitting the GP", bool(self.verbose)) as report:
-            groups = Replicates.collect(runs.Z, runs.y, runs.weight)
-            self.gp_ = fit_gp(groups, rng_gp, report=report)
+        if isinstance(base, StationaryGP) and base.fingerprint_ == self.fingerprint_:
+            self.gp_ = base.gp_
+        else:
+            with show_progress("fitting the GP", bool(self.verbose)) as report:
+                self.gp_ = fit_gp(Replicates.collect(runs.Z, runs.y, runs.weight), rng_gp, report=report)
         self.residuals_ = self._fit_residuals(runs, data, rng_network)
         return self
 
     def _fit_residuals(self, runs: ScaledRuns, data: Dataset, rng: np.random.Generator) -> QuantileSurrogate:
-        m, latent, noise = self.gp_.leave_out(runs.Z)
-        s = np.sqrt(latent + noise)
-        r = np.clip((runs.y - m) / s, -8.0, 8.0)  # one beyond is an outlier of the GP, and its size tells nothing more
+        m, s, r = self._left_out_residuals(runs.Z, runs.y)
         network = QuantileSurrogate(
             n_layers=self.n_layers,
             n_members=self.n_members,
@@ -115,6 +122,27 @@ class GPInformedSurrogate(ScaledSurrogate):
         return network.fit(
             np.tile(_features(runs.Z, m, s), (k, 1)), np.tile(r, k), sample_weight=np.tile(data.weight / k, k)
         )
+
+    def _left_out_residuals(self, Z: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean and sd of the GP without each run, and the standardised residual, for scaled runs; (n,) each."""
+        m, latent, noise = self.gp_.leave_out(Z)
+        s = np.sqrt(latent + noise)
+        return m, s, np.clip((t - m) / s, -8.0, 8.0)  # one beyond is an outlier, and its size tells nothing more
+
+    @property
+    def knows_out_of_fold(self) -> bool:
+        """The GP leaves runs out in closed form, the network's members hold rows out."""
+        return True
+
+    def predict_out_of_fold(self, X: ArrayLike, y: ArrayLike) -> tuple[IntArray, PredictiveDistribution]:
+        """Rows that a member of the network held out, and their distributions about the GP without them."""
+        scaler, Z = self.response_scaler_, self._scaled(X)
+        t = scaler.transform(np.asarray(y, dtype=np.float64))
+        m, s, r = self._left_out_residuals(Z, t)
+        rows, residual = self.residuals_.predict_out_of_fold(_features(Z, m, s), r)
+        q = m[rows, None] + s[rows, None] * residual.ppf(GRID)
+        away = m[rows] + s[rows] * residual.median() - t[rows]
+        return rows, QuantileFunction(GRID, scaler.inverse(q + optimism(Z) * away[:, None]))
 
     def predict_distribution(self, X: ArrayLike, of: Of = "run") -> QuantileFunction | Normal:
         """The predictive distribution at new inputs.

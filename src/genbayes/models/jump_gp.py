@@ -17,13 +17,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.data.dataset import merged_numbers
 from genbayes.distribution import Mixture, Normal, PredictiveDistribution
 from genbayes.errors import UnreadableFile
 from genbayes.models.base import ScaledRuns
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
-from genbayes.models.gp.stationary import FittedProcess, GPSurrogate
+from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, optimism
 from genbayes.models.protocols import Of
 from genbayes.models.regimes.classifier import FEWEST_INPUTS, RegimeClassifier, fit_classifier
 from genbayes.models.regimes.mixture import GaussianMixture, evidence_of, find_regimes, responsibilities
@@ -108,6 +110,7 @@ class _JumpSurrogate(GPSurrogate):
     process: ClassVar[type[FittedProcess]] = FittedJumpGP
     n_starts: int
     gp_: FittedJumpGP
+    _unseen: FloatArray  # probabilities of the regimes by classifiers that had not seen the run, (n, k); not kept
 
     def _check_settings(self) -> object:
         return check_count(self.n_starts, "n_starts")
@@ -121,9 +124,27 @@ class _JumpSurrogate(GPSurrogate):
 
     def _distribution(self, Z: FloatArray, of: Of) -> PredictiveDistribution:
         weight, mean, latent, noise = self.gp_.predict(Z)
-        variance = latent if of == "mean" else latent + noise
+        return self._mixed(weight, mean, latent if of == "mean" else latent + noise)
+
+    def _mixed(self, weight: FloatArray, mean: FloatArray, variance: FloatArray) -> PredictiveDistribution:
+        """Mixture of normal distributions by the moments of k regimes, each (n, k)."""
         components = [self._normal(m, v) for m, v in zip(mean.T, variance.T, strict=True)]
         return components[0] if len(components) == 1 else Mixture(components, weight)
+
+    @property
+    def knows_out_of_fold(self) -> bool:
+        """GPs leave runs out in closed form, and the classifier's folds have held every row out once."""
+        return True
+
+    def predict_out_of_fold(self, X: ArrayLike, y: ArrayLike) -> tuple[IntArray, PredictiveDistribution]:
+        """All rows, and the distribution of each: GPs without the runs at its input, regimes as named out of fold."""
+        X = self._checked(X)
+        Z, t = self.input_scaler_.transform(X), np.asarray(y, dtype=np.float64)
+        moments = [gp.leave_out(inputs) for gp, inputs in self.gp_.by_regime(Z)]
+        mean, latent, noise = (np.column_stack(part) for part in zip(*moments, strict=True))
+        weight = self._unseen[merged_numbers(X, t)] if self.gp_.classifier is not None else np.ones((len(Z), 1))
+        away = mean - self.response_scaler_.transform(t)[:, None]
+        return np.arange(len(Z)), self._mixed(weight, mean + optimism(Z) * away, latent + noise)
 
 
 class RegimeGP(_JumpSurrogate):
@@ -200,6 +221,7 @@ class RegimeGP(_JumpSurrogate):
             accuracy = float(np.average(unseen.argmax(axis=1) == regime, weights=runs.weight))
             gps = tuple(self._fit_one(runs.Z, runs, np.flatnonzero(regime == j), rng, report) for j in range(k))
             evidence = _evidence_of_gps(gps, runs)
+            self._unseen = unseen
             share = np.bincount(regime, weights=runs.weight) / runs.weight.sum()
         return FittedJumpGP(gps, classifier, k, accuracy)
 
@@ -279,7 +301,7 @@ class ModularJumpGP(_JumpSurrogate):
         outer = self._fit_one(augmented(runs.Z, regime, k, scale), runs, slice(None), rng_outer, report)
         right = unseen.argmax(axis=1) == label.argmax(axis=1)
         accuracy = float(np.average(right, weights=runs.weight))
-        jump = FittedJumpGP((outer,), classifier, k, accuracy, scale)
+        jump, self._unseen = FittedJumpGP((outer,), classifier, k, accuracy, scale), unseen
         no_doubt = np.ones((len(runs), 1))
         return jump if _left_out_crps(jump, unseen, runs) < _left_out_crps(plain, no_doubt, runs) else plain
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genbayes.arrays import BoolArray, FloatArray
+from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.distribution import PredictiveDistribution
 
 Of = Literal["run", "mean"]  # the distribution of a new run, or of what is known of E[y | x]
@@ -94,6 +94,50 @@ class ConditionsOnRuns(Protocol):
 
     def imagine(self, X: ArrayLike, /) -> Self:
         """A copy that takes runs at X for done, with the responses it expects of them."""
+
+
+@runtime_checkable
+class PredictsOutOfFold(Protocol):
+    """Fitted once, it can tell what it would have said of its own runs had it not seen them.
+
+    By closed forms (leave-one-out of a GP), or from members or folds that held rows out; ask by `gives_out_of_fold`.
+
+    Attributes:
+        knows_out_of_fold: Whether this one, with its settings, will be able to; known before it is fitted.
+    """
+
+    @property
+    def knows_out_of_fold(self) -> bool:
+        """Whether `predict_out_of_fold` can be asked."""
+
+    def predict_out_of_fold(self, X: ArrayLike, y: ArrayLike, /) -> tuple[IntArray, PredictiveDistribution]:
+        """Numbers of those rows of `fit`, shape (r,), that some part of it had not seen, and their distributions.
+
+        X and y are the runs of `fit`, in any order; equal rows count as one.
+        """
+
+
+def gives_out_of_fold(model: object) -> TypeGuard[PredictsOutOfFold]:
+    """Whether a model can be asked for `predict_out_of_fold` once it is fitted."""
+    return isinstance(model, PredictsOutOfFold) and bool(model.knows_out_of_fold)
+
+
+@runtime_checkable
+class BuildsOn(Protocol):
+    """Begins with a model of another kind, and can be given one that is fitted to the same runs already."""
+
+    def fit_on(self, base: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, /) -> Any:
+        """As `fit`, but with the base given; what it cannot use of it, it fits itself."""
+
+
+@runtime_checkable
+class YieldsToRival(Protocol):
+    """Takes long to train, and can tell on the way that another model is out of its reach."""
+
+    def fit_against(
+        self, rival: FloatArray, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, /
+    ) -> Any:
+        """As `fit`, but raise `OutOfReach` once CRPS that a rival has at the runs, (n,) in the order of X, are."""
 
 
 @runtime_checkable

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
 from genbayes.persistence import Savable, State, read_state
+from genbayes.threads import fitting_threads
 from genbayes.validation import suggest
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class RegisteredModel:
         worth_trying: Whether `AutoSurrogate` should try it on runs of which these facts are known; None for never,
             unless it is named.
         refines: Name of the model whose smooth mean it builds on; where a jump makes that one hopeless, so is this.
+        family: Kind of model; where time is short, one of each family is tried quickly before any is fitted in full.
+        probe: Constructor arguments that make it that quick version; empty for none.
     """
 
     name: str
@@ -76,6 +79,8 @@ class RegisteredModel:
     suits: str = ""
     worth_trying: Callable[[Facts], bool] | None = None
     refines: str = ""
+    family: str = ""
+    probe: Mapping[str, Any] = field(default_factory=dict)
 
     def load_class(self) -> Any:
         """The class, imported if it has not been."""
@@ -106,6 +111,8 @@ OURS = (
         assumes="a smooth function, the same everywhere, plus normal noise of constant size",
         suits="few runs, smooth response: the first thing to try",
         worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_GP,
+        family="gp",
+        probe={"kernel": "matern52", "n_starts": 1},
     ),
     RegisteredModel(
         name="gp-smooth",
@@ -115,7 +122,6 @@ OURS = (
         settings={"kernel": "squared-exponential"},
         assumes="a function with derivatives of every order, plus normal noise of constant size",
         suits="few runs, a response without kinks",
-        worth_trying=lambda facts: facts.n <= 3_000 and facts.n_regimes == 1,  # exact so far, and no further
     ),
     RegisteredModel(
         name="sparse-gp",
@@ -125,6 +131,7 @@ OURS = (
         assumes="as the stationary GP, seen through some hundred points",
         suits="many runs, smooth response",
         worth_trying=lambda facts: facts.n > MOST_RUNS_FOR_GP,
+        family="gp",
     ),
     RegisteredModel(
         name="regime-gp",
@@ -134,6 +141,7 @@ OURS = (
         assumes="regimes that y itself reveals, smooth within each, that say nothing about each other",
         suits="a response that jumps, with runs enough on each level",
         worth_trying=lambda facts: facts.n_regimes > 1,
+        family="jumps",
     ),
     RegisteredModel(
         name="jump-gp",
@@ -143,6 +151,7 @@ OURS = (
         assumes="two regimes that y itself reveals, smooth within each",
         suits="a response that jumps between two levels",
         worth_trying=lambda facts: facts.n_regimes > 1,
+        family="jumps",
     ),
     RegisteredModel(
         name="iqn-shallow",
@@ -152,7 +161,6 @@ OURS = (
         settings={"n_layers": 1},
         assumes="quantiles that vary smoothly with x; distributions of any shape",
         suits="noise that is not normal",
-        worth_trying=lambda facts: True,
     ),
     RegisteredModel(
         name="iqn-deep",
@@ -162,7 +170,6 @@ OURS = (
         settings={"n_layers": 3},
         assumes="quantiles that may change abruptly with x; distributions of any shape",
         suits="a response that changes abruptly, noise that is not normal",
-        worth_trying=lambda facts: True,
     ),
     RegisteredModel(
         name="iqn-wavy",
@@ -172,7 +179,6 @@ OURS = (
         settings={"n_layers": 3, "n_fourier": 64, "dropout": 0.0},
         assumes="quantiles that may oscillate with x; distributions of any shape",
         suits="a response that changes quickly along some input",
-        worth_trying=lambda facts: facts.n >= 300,  # of fewer, Fourier features are rather memorised
     ),
     RegisteredModel(
         name="het-gp",
@@ -203,6 +209,7 @@ OURS = (
         assumes="regimes that y itself reveals; distributions of any shape within each",
         suits="a response that jumps, noise that is not normal",
         worth_trying=lambda facts: facts.n_regimes > 1,
+        family="jumps",
     ),
     RegisteredModel(
         name="boosted",
@@ -213,6 +220,8 @@ OURS = (
         suits="many runs, thresholds, distributions of any shape",
         # a leaf holds ten runs or more, which leaves little to split of fewer
         worth_trying=lambda facts: facts.n >= 300 and find_spec("lightgbm") is not None,
+        family="trees",
+        probe={"n_trees": 100, "n_leaves": 8, "learning_rate": 0.2},
     ),
     RegisteredModel(
         name="network",
@@ -221,6 +230,9 @@ OURS = (
         disk_name="QuantileSurrogate",
         assumes="quantiles that a network of a size it chooses can follow; distributions of any shape",
         suits="the paper's method alone, without the choice among others",
+        worth_trying=lambda facts: True,
+        family="network",
+        probe={"n_layers": 1, "n_members": 2, "n_epochs": 30},
     ),
     RegisteredModel(
         name="deep-gp",
@@ -271,6 +283,8 @@ def register_model(
     suits: str = "",
     worth_trying: Callable[[Facts], bool] | None = None,
     refines: str = "",
+    family: str = "",
+    probe: Mapping[str, Any] | None = None,
 ) -> RegisteredModel:
     """Make a model known: to `AutoSurrogate(candidates=[name])`, `save` and `load`, comparisons and benchmarks.
 
@@ -284,6 +298,8 @@ def register_model(
         suits: When to choose it, for people.
         worth_trying: `Facts` of the runs to whether `AutoSurrogate` should try it unasked; None for never.
         refines: Name of the model whose smooth mean it builds on.
+        family: Kind of model; where time is short, one of each family is tried quickly first.
+        probe: Constructor arguments that make it that quick version.
 
     Returns:
         The entry, which an entry point of the group `genbayes.models` may also refer to.
@@ -311,6 +327,8 @@ def register_model(
         suits=suits,
         worth_trying=worth_trying,
         refines=refines,
+        family=family,
+        probe=dict(probe or {}),
     )
     _add(entry)
     _own[name] = entry
@@ -402,7 +420,9 @@ def restore_model(state: State) -> Any:
         raise _not_registered(state)
     model_class = entry.load_class()
     try:
-        return model_class.from_state(state)
+        size = int(state.values.get("n_rows", 0)), int(state.values.get("n_features_in", 0))
+        with fitting_threads(*size):  # what is computed again comes out as in the fit, to the bit
+            return model_class.from_state(state)
     except UnreadableFile:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:  # a crafted or incomplete manifest

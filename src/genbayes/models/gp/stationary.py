@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.distribution import PredictiveDistribution
@@ -202,6 +203,18 @@ def fit_gp(
     return FittedGP.at(estimate.parameters, runs, rng, exact_limit, estimate.kernel)
 
 
+def optimism(Z: FloatArray) -> float:
+    """Share by which errors of new runs exceed leave-one-out errors at parameters estimated from all runs.
+
+    About (p + 4) / n for n runs of p inputs: a parameter for each input, and noise, variance, mean and kernel. On five
+    formulas of 2 to 12 inputs new runs erred 5 to 15% more at n = 100, 0 to 9% more at n = 200.
+
+    Args:
+        Z: Scaled inputs of the runs, shape (n, p).
+    """
+    return min(1.0, (Z.shape[1] + 4) / len(Z))
+
+
 class FittedProcess(Protocol):
     """A fitted GP on scaled inputs: all that a surrogate needs of it."""
 
@@ -238,6 +251,25 @@ class GPSurrogate(ScaledSurrogate):
     def _distribution(self, Z: FloatArray, of: Of) -> PredictiveDistribution:
         mean, latent, noise = self.gp_.predict(Z)
         return self._normal(mean, latent if of == "mean" else latent + noise)
+
+    @property
+    def knows_out_of_fold(self) -> bool:
+        """Whether runs can be left out in closed form."""
+        return hasattr(self.process, "leave_out")
+
+    def predict_out_of_fold(self, X: ArrayLike, y: ArrayLike) -> tuple[IntArray, PredictiveDistribution]:
+        """All rows, and the distribution of each without the runs at its input (`FittedGP.leave_out`).
+
+        Length scales and nugget have seen the left-out runs, so that its errors come out too small; see `optimism`.
+
+        Args:
+            X: Inputs of `fit`, shape (n, d).
+            y: Responses of `fit`, shape (n,).
+        """
+        Z, t = self._scaled(X), self.response_scaler_.transform(np.asarray(y, dtype=np.float64))
+        mean, latent, noise = self.gp_.leave_out(Z)  # type: ignore[attr-defined]
+        mean = mean + optimism(Z) * (mean - t)
+        return np.arange(len(Z)), self._normal(mean, latent + noise)
 
     def _keep(self) -> State:
         return self.gp_.to_state()

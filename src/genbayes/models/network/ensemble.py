@@ -17,6 +17,9 @@ from genbayes.distribution.pooling import pool_members
 from genbayes.distribution.quantile import GRID, N_TAIL
 from genbayes.models.network.fit import stretch
 from genbayes.models.network.iqn import PriorIQN
+from genbayes.models.network.loss import check_loss
+
+MOST_ROWS_TO_PAIR = 400  # by which the gain of pooling is known well enough
 
 
 def member_quantiles(network: PriorIQN, Z: FloatArray, spread: float = 1.0) -> Tensor:
@@ -83,3 +86,58 @@ def undo_standardisation(q: Tensor, levels: tuple[FloatArray, FloatArray], scale
     shift = (location + (scale - 1) * scaler.center) / scaler.scale
     a, b = (torch.as_tensor(part, device=q.device).reshape(-1, 1, 1, 1) for part in (scale, shift))
     return a * q.double() + b
+
+
+def as_if_pooled(q: Tensor, holder: Tensor, t: Tensor) -> FloatArray:
+    """Quantiles of rows by the member that held each out, as good as those of all members together would be.
+
+    h + s (o - h), h the quantiles of the member that had not seen the row and o the mean of the others, with the
+    largest s that lowers the mean CRPS by no more than pooling the members would.
+
+    Args:
+        q: Quantiles of K members at the levels of `GRID`, shape (K, n, m).
+        holder: The member that held each row out, shape (n,).
+        t: Responses on the same scale, shape (n,).
+
+    Returns:
+        Quantiles, shape (n, m).
+    """
+    members, n, _ = q.shape
+    at = torch.arange(n, device=q.device)
+    h = q[holder, at]
+    if members < 3:
+        return np.asarray(h.double().cpu().numpy())
+    o = (q.sum(dim=0) - h) / (members - 1)
+    gain = gain_of_pooling(q, holder)
+    tau = torch.as_tensor(GRID, dtype=q.dtype, device=q.device)
+
+    def crps(table: Tensor) -> float:
+        inner = table[:, N_TAIL:-N_TAIL]  # equally spaced levels
+        return float(2 * check_loss(t.unsqueeze(1) - inner, tau[N_TAIL:-N_TAIL]).mean())
+
+    shares = np.linspace(0.0, 1.0, 21)
+    falls = [crps(h) - crps(h + float(s) * (o - h)) for s in shares]
+    within = [s for s, fall in zip(shares, falls, strict=True) if fall <= gain]
+    return np.asarray((h + float(max(within)) * (o - h)).double().cpu().numpy())
+
+
+def gain_of_pooling(q: Tensor, holder: Tensor) -> float:
+    """How much less CRPS the pool of K members has than one of them, (K, n, m) and (n,) -> a number.
+
+    E CRPS(F_k) - E CRPS(F) = E int (F_k - F)^2 for the pool F of members that differ by chance (Krogh & Vedelsby 1995
+    have it for squared errors): (1 - 1/K) v, v the variance of F_k. It is measured between those members that have seen
+    the row, which all lean towards its response alike, so y is not needed; int (F_a - F_b)^2 = 2 v for two of them.
+    """
+    members, n, _ = q.shape
+    rows = torch.linspace(0, n - 1, min(n, MOST_ROWS_TO_PAIR)).long()
+    inner = q[:, rows, N_TAIL:-N_TAIL]
+    seen = torch.stack([(holder[rows] + j) % members for j in range(1, members)])  # members that learnt each row
+    tables = inner[seen, torch.arange(len(rows))]  # (K - 1, r, m)
+    apart = []
+    for a in range(len(tables) - 1):
+        A, B = tables[a], tables[a + 1]
+        between = (A.unsqueeze(2) - B.unsqueeze(1)).abs().mean(dim=(1, 2))
+        within = [(T.unsqueeze(2) - T.unsqueeze(1)).abs().mean(dim=(1, 2)) for T in (A, B)]
+        apart.append(between - 0.5 * (within[0] + within[1]))  # int (F_a - F_b)^2
+    variance = 0.5 * float(torch.stack(apart).mean())
+    return max(0.0, (1 - 1 / members) * variance)

@@ -31,7 +31,8 @@ from torch import Tensor
 
 from genbayes.arrays import FloatArray
 from genbayes.data.folds import draw_member_folds
-from genbayes.metrics import paired_difference
+from genbayes.errors import OutOfReach
+from genbayes.metrics import is_clearly_better, paired_difference
 from genbayes.models.base import ScaledRuns
 from genbayes.models.network.fit import IQNSettings, Rows, begin_iqn, choose_spread, fit_iqn
 from genbayes.models.network.iqn import NetworkShape, PriorIQN, join_members
@@ -51,14 +52,25 @@ STEPS_TO_DECIDE = 500  # after which forecasts decide
 CAUTION = 0.8  # share of the fall of a score that an extrapolation promises and that comes
 BOLD = 2.0  # times that a challenger is granted before it is given up
 SLOWEST_SHRINK = 0.8  # of the falls of a score; a larger one would promise a fall without end
+STEPS_TO_YIELD, MIN_ROWS_TO_YIELD, MIN_LOG_GAP = 150, 20, 0.25  # when and how far behind training yields to a rival
 MANY_RUNS = 4_000  # from which on fine detail is looked for in any case
 N_FOURIER = 64  # of the network for fine detail; 32 and 128 did slightly worse
 FULL = 0.2  # an input of at least this relevance keeps its scale; below, it fades with the square
 ALL_ALIKE = 0.7  # where every input has at least this relevance, scaling by it changes nothing
 
 
-def train_fast(model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator) -> Trained:
-    """Train by the recipe "fast"; what the user has set is not chosen."""
+def train_fast(
+    model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator, rival: FloatArray | None = None
+) -> Trained:
+    """Train by the recipe "fast"; what the user has set is not chosen.
+
+    Args:
+        model: The surrogate whose arguments are followed.
+        runs: Scaled runs.
+        rng: Source of all randomness.
+        rival: CRPS of another model at each run, on the scaled response, NaN where unknown, shape (n,); `OutOfReach`
+            is raised if it is.
+    """
     started = time.perf_counter()
     rows, settings = as_tensors(runs, model.device), fast_settings(model, runs)
     n_members, device = settings.shape.n_members, rows.Z.device
@@ -73,12 +85,13 @@ def train_fast(model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Genera
     plans = possible_plans(settings, relevance, model.n_layers, device)
     is_open = len(plans) > 1 and model.n_epochs is None and model.n_fourier is None
     n_racing = n_members if len(plans) == 1 else len(aside)
-    race = Race(rows, aside[:n_racing], seeds[:n_racing], bool(model.verbose))
+    race = Race(rows, aside[:n_racing], seeds[:n_racing], bool(model.verbose), rival)
     chosen = race.run(plans, fourier_plan(plans, model.dropout) if is_open else None)
     history = replace(chosen.training.finish(), seconds=time.perf_counter() - started)
     network = join_members([chosen.network], n_members)
     spread = choose_spread(network, rows, aside[:n_members])
-    return network, replace(chosen.plan.settings, shape=network.shape), history, spread, relevance
+    used = replace(chosen.plan.settings, shape=network.shape)
+    return Trained(network, used, history, spread, relevance, aside[:n_members].cpu().numpy())
 
 
 def measure_relevance(
@@ -208,11 +221,6 @@ class Runner:
                 self.is_over = True
                 return
 
-    def advance_to(self, n_steps: int) -> None:
-        """Train for so many steps in all, or to the end."""
-        while not self.is_over and self.training.n_steps < n_steps:
-            self.advance(1)
-
     def forecast(self, boldness: float = 1.0) -> float:
         """The score to expect at the end of the present round.
 
@@ -253,12 +261,14 @@ class Race:
         aside: Row numbers that each member holds out, shape (K, a).
         seeds: Seed of each member.
         verbose: Whether to show progress.
+        rival: CRPS of another model at each row, NaN where unknown, shape (n,); None for none.
     """
 
     rows: Rows
     aside: Tensor
     seeds: list[int]
     verbose: bool
+    rival: FloatArray | None = None
 
     def enter(self, plan: Plan, report: Report | None) -> Runner:
         """Members of a plan, ready to run."""
@@ -279,7 +289,9 @@ class Race:
         """
         with show_progress("training the networks", self.verbose) as report:
             leader = self.enter(plans[0], report)
-            leader.advance_to(STEPS_TO_DECIDE)
+            while not leader.is_over and leader.training.n_steps < STEPS_TO_DECIDE:
+                leader.advance(1)
+                self.require_reach(leader)
             for plan in plans[1:]:
                 leader = self.challenge(leader, self.enter(plan, report))
             is_dimmed = bool((plans[0].input_scale < 1).any())
@@ -307,3 +319,26 @@ class Race:
             if (is_behind or is_short) if other.plan.is_deep else (is_behind and is_short):
                 return leader
         return best_of([leader, other])
+
+    def require_reach(self, leader: Runner) -> None:
+        """Raise `OutOfReach` where the rival is far better and the leader's score falls too slowly to catch up.
+
+        That is if the leader is behind by three standard errors, and by more than a quarter and three times what its
+        score fell by, as a ratio, in the last third of its run. A single member scores some percent worse than all of
+        them together, so a smaller gap says nothing.
+        """
+        if self.rival is None or leader.training.n_steps < STEPS_TO_YIELD:
+            return
+        scores, other = leader.scores, self.rival[self.aside.cpu().numpy().ravel()]
+        known = np.isfinite(other)
+        if known.sum() < MIN_ROWS_TO_YIELD:
+            return
+        best, epoch = leader.training.best, leader.training.epoch
+        fallen = math.log(best.best_at(2 / 3 * epoch) / best.best_at(epoch))
+        weight = leader.weight[known]
+        mine, theirs = (float(np.average(part[known], weights=weight)) for part in (scores, other))
+        is_clear = is_clearly_better(other[known], scores[known], weight, n_errors=3.0)
+        if is_clear and math.log(mine / max(theirs, 1e-300)) > MIN_LOG_GAP + 3 * fallen:
+            raise OutOfReach(
+                f"a rival is out of reach: CRPS {mine / theirs:.1f} times its own after {epoch:.0f} epochs"
+            )

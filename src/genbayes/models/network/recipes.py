@@ -8,12 +8,13 @@ measurements behind the constants are in docs/recipe.md.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import FloatArray, IntArray
 from genbayes.errors import InvalidInput
 from genbayes.models.base import ScaledRuns
 from genbayes.models.network.fit import IQNSettings, Rows, fit_iqn
@@ -25,9 +26,27 @@ from genbayes.training import History, TrainingSettings, choose_batch_size
 if TYPE_CHECKING:
     from genbayes.models.network.surrogate import QuantileSurrogate
 
-# the network, what it was trained with, how that went, the factor by which quantiles are moved away from their median,
-# and how much each network input matters, the largest 1, shape (p,)
-Trained = tuple[PriorIQN, IQNSettings, History, float, FloatArray]
+
+@dataclass(frozen=True)
+class Trained:
+    """What a recipe comes to.
+
+    Attributes:
+        network: The members.
+        settings: What they were trained with.
+        history: How that went.
+        spread: Factor by which quantiles are moved away from their median.
+        relevance: How much each network input matters, the largest 1, shape (p,).
+        aside: Row numbers that each member held out, shape (K, a); a = 0 for none.
+    """
+
+    network: PriorIQN
+    settings: IQNSettings
+    history: History
+    spread: float
+    relevance: FloatArray
+    aside: IntArray
+
 
 N_MERGE = 64  # where x meets tau a narrow layer is enough, and there each row counts n_tau times
 DEEP = 3  # hidden layers of f_x
@@ -40,8 +59,10 @@ PATIENCE = 6
 MOST_ONE_HOT = 12  # a category with more levels is embedded
 
 
-def train_paper(model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator) -> Trained:
-    """The paper to the letter, unless the user says otherwise; the bias of its loss is left as it is."""
+def train_paper(
+    model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator, rival: FloatArray | None = None
+) -> Trained:
+    """The paper to the letter, unless the user says otherwise; the bias of its loss is left, a rival not looked at."""
     if model.batch_size is not None:
         raise InvalidInput(f"batch_size must be None with recipe='paper', got {model.batch_size}; use recipe='fast'")
     n_hidden, n_inputs = int(model.n_hidden or 256), runs.Z.shape[1]
@@ -64,7 +85,8 @@ def train_paper(model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Gener
     generators = [torch_generator(child) for child in rng.spawn(shape.n_members)]
     with show_progress("fitting", bool(model.verbose)) as report:
         network, history = fit_iqn(as_tensors(runs, model.device), settings, generators, report=report)
-    return network, settings, history, 1.0, np.ones(n_inputs)
+    nothing = np.empty((shape.n_members, 0), dtype=np.int64)
+    return Trained(network, settings, history, 1.0, np.ones(n_inputs), nothing)
 
 
 def fast_settings(model: QuantileSurrogate, runs: ScaledRuns) -> IQNSettings:

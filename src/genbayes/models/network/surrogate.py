@@ -17,13 +17,15 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from genbayes.arrays import FloatArray
-from genbayes.data.dataset import Dataset
+from genbayes.arrays import FloatArray, IntArray
+from genbayes.data.dataset import Dataset, merged_numbers
 from genbayes.data.scaling import Bounds, as_bounds
 from genbayes.distribution import Normal, QuantileFunction
+from genbayes.distribution.quantile import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledSurrogate
 from genbayes.models.network.ensemble import (
+    as_if_pooled,
     distribution_of_mean,
     distribution_of_run,
     member_quantiles,
@@ -35,13 +37,14 @@ from genbayes.models.network.loss import DEFAULT, QUANTILE_DOMINANT, LossWeights
 from genbayes.models.network.plans import train_fast
 from genbayes.models.network.recipes import train_paper
 from genbayes.models.protocols import Of, SplitsRegimes
-from genbayes.models.regimes import Bimodality, FeatureMap, Identity, measure_bimodality
+from genbayes.models.regimes import Bimodality, BoundaryFeatures, FeatureMap, Identity, measure_bimodality
 from genbayes.models.regimes.failure import FailureModel, learn_failures, part_failures
 from genbayes.models.regimes.mixture import GaussianMixture
 from genbayes.models.registry import restore_part, state_of_part
 from genbayes.persistence import State
 from genbayes.seeding import RandomState, as_generator
-from genbayes.training import History, TrainingSettings, training_threads
+from genbayes.threads import fitting_threads
+from genbayes.training import History, TrainingSettings
 from genbayes.validation import check_choice, check_count, check_finite, check_nonnegative
 
 HISTORY_CURVES = ("epoch", "loss", "held_out_epoch", "held_out_crps")
@@ -99,6 +102,9 @@ class QuantileSurrogate(ScaledSurrogate):
         (3, 3)
     """
 
+    _aside: IntArray  # row numbers that each member held out, (K, a); not kept in files
+    _unseen_features: FloatArray  # of the runs, out of fold where they look at responses, (n, p); not kept either
+
     def __init__(
         self,
         *,
@@ -155,6 +161,24 @@ class QuantileSurrogate(ScaledSurrogate):
         Returns:
             The fitted surrogate.
         """
+        return self._fit(X, y, sample_weight)
+
+    def fit_against(
+        self, rival: FloatArray, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """As `fit`, but raise `OutOfReach` as soon as it is clear that a rival is.
+
+        Args:
+            rival: CRPS of another model at each run, by a fit that had not seen it; NaN where unknown, shape (n,).
+            X: Inputs, shape (n, d).
+            y: Responses, shape (n,).
+            sample_weight: Weights, shape (n,).
+        """
+        return self._fit(X, y, sample_weight, rival)
+
+    def _fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, rival: FloatArray | None = None
+    ) -> Self:
         bounds = self._check_settings()
         rng = as_generator(self.random_state)
         failed, done = None, (X, y, sample_weight)
@@ -169,15 +193,17 @@ class QuantileSurrogate(ScaledSurrogate):
         for feature_map, child in zip(self.features_, rng_features.spawn(len(self.features_)), strict=True):
             Z = _checked_features(feature_map.fit_transform(Dataset(Z, data.y, data.weight), child), Z, feature_map)
         regimes = _regime_map(self.features_)
+        self._unseen_features = Z if self.features_ else Z[:0]
         if regimes is not None:
             Z = regimes.conditioned(Z)
             if bounds == (None, None):  # which hold for y itself
                 responses = regimes.standardised(responses)
         runs = self._learn_scales(Dataset(Z, responses, data.weight), rng_cover, bounds)
         train = train_paper if self.recipe == "paper" else train_fast
-        with training_threads(*runs.Z.shape):
-            learnt = train(self, runs, rng_training)
-        self.network_, self.settings_, self.history_, self.spread_, self.relevance_ = learnt
+        with fitting_threads(*runs.Z.shape):
+            learnt = train(self, runs, rng_training, self._scaled_rival(rival, X, y, len(runs)))
+        self.network_, self.settings_, self.history_ = learnt.network, learnt.settings, learnt.history
+        self.spread_, self.relevance_, self._aside = learnt.spread, learnt.relevance, learnt.aside
         self.failure_ = None
         if failed is not None:
             self.failure_ = learn_failures(self._checked(X), failed, sample_weight, rng.spawn(1)[0])
@@ -211,6 +237,57 @@ class QuantileSurrogate(ScaledSurrogate):
         q, probability = self._quantiles(X)
         each = [distribution_of_run(q[:, j : j + 1], self.response_scaler_, probability) for j in range(q.shape[1])]
         return np.stack([member.median() for member in each])
+
+    @property
+    def knows_out_of_fold(self) -> bool:
+        """Whether members hold rows out, and no feature map looks at the responses."""
+        splits_only = not self.features or isinstance(self.features, BoundaryFeatures)
+        return self.recipe == "fast" and splits_only and self.missing == "error"
+
+    def predict_out_of_fold(self, X: ArrayLike, y: ArrayLike) -> tuple[IntArray, QuantileFunction]:
+        """Rows that a member held out, and their distributions by that member, drawn towards the others.
+
+        One member alone says less than all together. How much, `gain_of_pooling` tells without looking at y; the
+        member's quantiles are moved towards the mean of the others, which have seen the row, until the mean CRPS has
+        fallen by that much and no more.
+
+        Args:
+            X: Inputs of `fit`, shape (n, d).
+            y: Responses of `fit`, shape (n,).
+        """
+        X, y = self._checked(X), np.asarray(y, dtype=np.float64)
+        number = merged_numbers(X, y)
+        holder = np.full(int(number.max()) + 1, -1)
+        for member in reversed(range(len(self._aside))):  # the first that held it out counts
+            holder[self._aside[member]] = member
+        rows = np.flatnonzero(holder[number] >= 0)
+        if self.features_:
+            return rows, self._out_of_fold_by_regime(number[rows], holder[number[rows]])
+        q = member_quantiles(self.network_, self.input_scaler_.transform(X[rows]), self.spread_)
+        t = torch.as_tensor(self.response_scaler_.transform(y[rows]), dtype=q.dtype)
+        table = as_if_pooled(q, torch.as_tensor(holder[number[rows]]), t)
+        return rows, QuantileFunction(GRID, self.response_scaler_.inverse(table), support=self.response_scaler_.bounds)
+
+    def _out_of_fold_by_regime(self, number: IntArray, holder: IntArray) -> QuantileFunction:
+        """Distributions of rows of the merged runs by the members that held them out, regimes named out of fold."""
+        Z, probability = self._unseen_features[number], None
+        parts, regimes = [Z], _regime_map(self.features_)
+        if regimes is not None:
+            probability, parts = regimes.alternatives(Z)
+        at = np.arange(len(number))
+        found = [member_quantiles(self.network_, self.input_scaler_.transform(part), self.spread_) for part in parts]
+        q = torch.stack([each[holder, at].unsqueeze(0) for each in found])
+        if regimes is not None and self.response_scaler_.bounds == (None, None):
+            q = undo_standardisation(q, regimes.levels(), self.response_scaler_)
+        return distribution_of_run(q, self.response_scaler_, probability)
+
+    def _scaled_rival(self, rival: FloatArray | None, X: ArrayLike, y: ArrayLike, n: int) -> FloatArray | None:
+        """A rival's CRPS on the scaled response, in the order of the merged runs; None where scales do not compare."""
+        if rival is None or self.features or self.response_scaler_.bounds != (None, None) or self.missing != "error":
+            return None
+        scores = np.full(n, np.nan)
+        scores[merged_numbers(self._checked(X), np.asarray(y, dtype=np.float64))] = rival / self.response_scaler_.scale
+        return scores
 
     def predict_failure_probability(self, X: ArrayLike) -> FloatArray:
         """Probability that a run at x fails, by the runs of `fit` whose response was missing, (n, d) -> (n,).

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.data.dataset import merged_numbers
 from genbayes.data.folds import held_out_folds
 from genbayes.deadline import require_time
 from genbayes.distribution import QuantileFunction
@@ -74,6 +75,7 @@ class BoostedQuantiles(ScaledSurrogate):
     trees_: TreeArrays
     first_: IntArray
     n_leaves_: int
+    _unseen: FloatArray  # quantiles of the runs by trees that had not seen them, (n, m), NaN for none; not kept
 
     def __init__(
         self,
@@ -106,13 +108,26 @@ class BoostedQuantiles(ScaledSurrogate):
         first = []
         with show_progress(f"fitting {type(self).__name__}", bool(self.verbose)) as report:
             self.n_leaves_ = _choose_shape(booster, shapes) if n_shape else shapes[0]
+            self._unseen = np.full((len(runs), len(LEVELS)), np.nan)
             for i, tau in enumerate(LEVELS):
-                n_trees, loss = booster.choose_length(float(tau), self.n_leaves_)
+                n_trees, loss = booster.choose_length(float(tau), self.n_leaves_, self._unseen[:, i])
                 first.append(len(trees))
                 trees += booster.grow(float(tau), self.n_leaves_, n_trees)
                 if report is not None:
                     report(n_shape + i + 1, n_shape + len(LEVELS), loss)
         self.trees_, self.first_ = TreeArrays.join(trees), np.array(first)
+
+    @property
+    def knows_out_of_fold(self) -> bool:
+        """The folds that choose the number of trees have held rows out."""
+        return True
+
+    def predict_out_of_fold(self, X: ArrayLike, y: ArrayLike) -> tuple[IntArray, QuantileFunction]:
+        """Rows that a fold held out, and their distributions by trees of the other folds."""
+        X, y = self._checked(X), np.asarray(y, dtype=np.float64)
+        table = self._unseen[merged_numbers(X, y)]
+        rows = np.flatnonzero(np.isfinite(table[:, 0]))
+        return rows, QuantileFunction(LEVELS, self.response_scaler_.inverse(table[rows]))
 
     def _distribution(self, Z: FloatArray, of: Of) -> QuantileFunction:
         return QuantileFunction(LEVELS, self.response_scaler_.inverse(self.trees_.sums(Z, self.first_)))
@@ -143,7 +158,7 @@ class _Booster:
 
     def __init__(self, runs: ScaledRuns, n_trees: int, learning_rate: float, rng: np.random.Generator) -> None:
         self._engine = load_engine("lightgbm", "genbayes[baselines]", "BoostedQuantiles")
-        self._n, self._n_trees = len(runs), n_trees
+        self._n, self._n_trees, self._Z = len(runs), n_trees, runs.Z
         self._settings: dict[str, float | str | bool] = {
             "objective": "quantile",
             "learning_rate": learning_rate,
@@ -159,26 +174,39 @@ class _Booster:
         self._folds = []
         for learn, held_out in held_out_folds(len(runs), rng):
             seen = self._bin(runs, learn)
-            self._folds.append((seen, self._bin(runs, held_out, like=seen)))
+            self._folds.append((seen, self._bin(runs, held_out, like=seen), held_out))
 
-    def choose_length(self, tau: float, n_leaves: int) -> tuple[int, float]:
-        """Number of trees with the least pinball loss on held-out rows, and that loss."""
-        return best_length([self._held_out_curve(tau, n_leaves, *fold) for fold in self._folds])
+    def choose_length(self, tau: float, n_leaves: int, unseen: FloatArray | None = None) -> tuple[int, float]:
+        """Number of trees with the least pinball loss on held-out rows, and that loss.
+
+        Args:
+            tau: The level.
+            n_leaves: Leaves of a tree.
+            unseen: Is filled with what so many trees say of the rows they have not seen, shape (n,); None for nothing.
+        """
+        found = [self._held_out_curve(tau, n_leaves, seen, held_out) for seen, held_out, _ in self._folds]
+        n_trees, loss = best_length([curve for _, curve in found])
+        if unseen is not None:
+            for (model, _), (_, _, rows) in zip(found, self._folds, strict=True):
+                unseen[rows] = model.predict(self._Z[rows], num_iteration=n_trees)
+        return n_trees, loss
 
     def grow(self, tau: float, n_leaves: int, n_trees: int) -> list[Tree]:
         """Trees fitted to all rows; their answers add up to the quantile."""
         model = self._engine.train(self._at(tau, n_leaves), self._all, num_boost_round=n_trees)
         return trees_from_lightgbm(model.model_to_string())
 
-    def _held_out_curve(self, tau: float, n_leaves: int, seen: object, held_out: object) -> list[float]:
+    def _held_out_curve(self, tau: float, n_leaves: int, seen: object, held_out: object) -> tuple[Any, list[float]]:
+        """A model of the rows seen, and its loss on those held out after each tree."""
         curve: dict[str, dict[str, list[float]]] = {}
         watch = [
             self._engine.early_stopping(PATIENCE, verbose=False),
             self._engine.record_evaluation(curve),
             lambda state: require_time(),
         ]
-        self._engine.train(self._at(tau, n_leaves), seen, self._n_trees, valid_sets=[held_out], callbacks=watch)
-        return curve["valid_0"]["quantile"]
+        settings = self._at(tau, n_leaves)
+        model = self._engine.train(settings, seen, self._n_trees, valid_sets=[held_out], callbacks=watch)
+        return model, curve["valid_0"]["quantile"]
 
     def _at(self, tau: float, n_leaves: int) -> dict[str, float | str | bool]:
         return {**self._settings, "alpha": tau, "num_leaves": n_leaves, "min_data_in_leaf": _leaf_size(tau, self._n)}

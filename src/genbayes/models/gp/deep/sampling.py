@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import blas
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
+from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput

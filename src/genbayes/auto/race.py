@@ -1,0 +1,170 @@
+"""The order in which candidates are tried, and when one is given up. No time limit: every question is asked in turn.
+
+1. Under a time limit, one quick version of each family on few rows; families are then tried in the order of their
+   scores.
+2. GPs: they are quick, and their scores are what the others have to reach. Their residuals tell whether noise is even.
+3. Networks, which end early when the best GP is out of reach, and models of jumps, if the response has regimes.
+4. What promises something by then: trees, if a quick version is not far behind; what builds on the GP, if that is not
+   far behind itself.
+5. Candidates that cannot leave their own runs out are fitted without one fold, and without further ones as long as they
+   are not clearly behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from genbayes.arrays import IntArray
+from genbayes.auto.candidates import NO_TIME, Trials
+from genbayes.auto.findings import Findings, measure_unevenness
+from genbayes.auto.stacking import find_team
+from genbayes.errors import InvalidInput
+from genbayes.models.registry import Facts
+
+ENOUGH_TO_WEIGH = 1_000  # out-of-fold rows that settle the weights of three candidates to a few percent
+FAR_BEHIND = 1.08  # a candidate that errs this many times more than the best is not worth refining where y jumps
+N_BEST = 3  # candidates that are joined, at most
+ENOUGH_TO_DROP = 60  # rows after which a candidate may be given up: a handful of them can mislead
+MOST_TO_WEIGH = 4_000  # rows that settle weights to a percent
+FAR_BEHIND_SMOOTH = 1.3  # elsewhere
+QUICK_FAR_BEHIND = 1.12  # a quick version of trees that errs this many times more than the best promises nothing
+PROBED_BY, FITTED_BY = 0.35, 0.95  # shares of a time limit by which quick versions, and all fits, have ended
+
+
+def run_race(trials: Trials, facts: Facts, is_free: bool) -> Findings:
+    """Try the candidates; what is learnt of the response on the way is returned.
+
+    Args:
+        trials: The candidates, none of them tried yet.
+        facts: What is known before any fit.
+        is_free: Whether the candidates are ours to leave out; those that a user names are all tried.
+    """
+    findings = Findings(n_regimes=facts.n_regimes)
+    order = list(trials.trials)
+    if trials.clock.limit is not None:
+        order = _by_promise(trials)
+    itself = [name for name in order if trials.judges_itself(name)]
+    base = [name for name in itself if trials.trials[name].candidate.family == "gp"]
+    is_last = trials.clock.limit is not None and order and order[0] not in base  # another family promises more
+    if not is_last:
+        trials.fit_all(base, trials.clock.left(FITTED_BY))
+        findings = _study(trials, base, facts, findings)
+    others = [name for name in itself if is_last or name not in base]
+    later = [name for name in others if is_free and _may_wait(trials, name)]
+    trials.fit_all([n for n in others if n not in later], trials.clock.left(FITTED_BY), trials.best_scores())
+    trials.fit_all(_promising(trials, later, findings), trials.clock.left(FITTED_BY), trials.best_scores())
+    _cross_validate(trials, [name for name in order if name not in itself])
+    if not trials.alive:
+        raise _nothing_works(trials)
+    return findings if findings.noise is not None else _study(trials, base, facts, findings)
+
+
+def _by_promise(trials: Trials) -> list[str]:
+    """Names in the order of their families' quick versions; families without one keep their place behind."""
+    first: dict[str, str] = {}
+    for name, trial in trials.trials.items():
+        if trial.candidate.probe is not None:
+            first.setdefault(trial.candidate.family, name)
+    left = trials.clock.left(PROBED_BY)
+    trials.probe(list(first.values()), None if left is None else left / max(1, len(first)))
+    known = {family: float(np.nanmean(trials.scores(name))) for family, name in first.items() if name in trials.alive}
+
+    def promise(name: str) -> float:
+        candidate = trials.trials[name].candidate
+        family = "gp" if candidate.refines in trials.trials else candidate.family
+        return known.get(family, np.inf)
+
+    return sorted(trials.trials, key=promise)  # a stable sort: what is refined stays before what refines it
+
+
+def _study(trials: Trials, base: Sequence[str], facts: Facts, findings: Findings) -> Findings:
+    """What the first GP that was fitted says of the noise."""
+    for name in base:
+        model, q = trials.trials[name].model, trials.trials[name].q
+        parameters = getattr(getattr(model, "gp_", None), "parameters", None)
+        if parameters is None or not np.isfinite(q[:, 0]).any():
+            continue
+        known = np.flatnonzero(np.isfinite(q[:, 0]))
+        found = measure_unevenness(q[known], trials.data.take(known), facts.categorical)
+        unevenness, chance = (None, None) if found is None else found
+        return replace(findings, noise=float(np.sqrt(parameters.noise)), unevenness=unevenness, chance=chance)
+    return findings
+
+
+def _may_wait(trials: Trials, name: str) -> bool:
+    """Whether the scores of others tell if a candidate is worth a fit."""
+    candidate = trials.trials[name].candidate
+    return candidate.family == "trees" or candidate.refines in trials.trials
+
+
+def _promising(trials: Trials, names: Sequence[str], findings: Findings) -> list[str]:
+    """Those worth a fit, given what has been seen; the others are noted with the reason."""
+    slow = [name for name in names if trials.trials[name].candidate.family == "trees"]
+    if trials.clock.limit is None:
+        trials.probe(slow, None)
+    kept = []
+    for name in names:
+        trial = trials.trials[name]
+        refined = trials.trials.get(trial.candidate.refines)
+        far = FAR_BEHIND if findings.n_regimes > 1 else FAR_BEHIND_SMOOTH
+        if refined is not None and refined.is_alive and trials.is_behind(refined.candidate.name, far):
+            trial.note = "not tried: what it refines is far behind"
+        elif name == "het-gp" and findings.chance is not None and not findings.is_uneven:
+            trial.note = f"not tried: no sign of uneven noise (p = {findings.chance:.2g})"
+        elif name in slow and trials.is_behind(name, QUICK_FAR_BEHIND):
+            trial.note = "a quick version was far behind"
+        else:
+            kept.append(name)
+    return kept
+
+
+def _cross_validate(trials: Trials, names: Sequence[str]) -> None:
+    """Candidates that cannot judge themselves, fold by fold, until rows are enough, time is up or they are behind."""
+    n_scored = 0
+    for fold in range(int(trials.fold.max()) + 1):
+        racing = [name for name in names if not trials.trials[name].note]
+        if not racing or n_scored >= ENOUGH_TO_WEIGH:
+            return
+        left = trials.clock.left(FITTED_BY)
+        if left is not None:  # a fit to all rows has to follow
+            racing = [name for name in racing if not fold or left > 2 * max(trials.trials[name].seconds)]
+            left = left if not trials.alive else 0.5 * left
+        trials.fit_without(racing, fold, left)
+        n_scored += int(np.sum(trials.fold == fold))
+        if n_scored >= ENOUGH_TO_DROP and trials.alive:
+            helpful = team_of(trials)[0]
+            for name in racing:
+                if trials.trials[name].is_alive and name not in helpful and trials.is_behind(name):
+                    trials.trials[name].note = "clearly behind"
+
+
+def team_of(trials: Trials) -> tuple[list[str], IntArray]:
+    """The candidates that are best together, and the rows on which they were compared.
+
+    Quick versions count only where nothing else was fitted; a candidate that was judged on few rows and is clearly
+    behind there does not narrow down the rows on which the others are compared.
+    """
+    whole = [name for name in trials.alive if not trials.trials[name].n_learnt]
+    known = {name: np.isfinite(trials.scores(name)) for name in whole or trials.alive}
+    most = max(int(rows.sum()) for rows in known.values())
+    kept = [name for name in known if known[name].sum() > most / 2 or not trials.is_behind(name)]
+    rows = np.flatnonzero(np.all([known[name] for name in kept], axis=0))
+    if not len(rows):  # judged on different rows: the one judged on most
+        kept = [max(kept, key=lambda name: int(known[name].sum()))]
+        rows = np.flatnonzero(known[kept[0]])
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_TO_WEIGH)).astype(np.int64)]
+    Q = np.stack([trials.trials[name].q[rows] for name in kept])
+    return [kept[k] for k in find_team(Q, trials.data.y[rows], trials.data.weight[rows], N_BEST)], rows
+
+
+def _nothing_works(trials: Trials) -> InvalidInput:
+    if all(trial.note == NO_TIME for trial in trials.trials.values()):
+        return InvalidInput(
+            f"time_limit must leave time for at least one candidate, got {trials.clock.limit!r} seconds for "
+            f"{len(trials.data)} rows; raise it, or name a quick one: candidates=['gp']"
+        )
+    notes = "; ".join(f"{name}: {trial.note}" for name, trial in trials.trials.items())
+    return InvalidInput(f"candidates must include one that can be fitted to these runs, got none ({notes})")

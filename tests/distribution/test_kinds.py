@@ -40,12 +40,7 @@ MASSES = Mixture([Normal(0.0, 0.0), Normal(10.0, 0.0)])
         (ATOM, "pit", 1.0, 0.5),  # the middle of an atom
         (ATOM, "pit", 0.7, ATOM.cdf(0.7)),  # there is none
         *[(BOUND, *case) for case in [("cdf", 0.0, 0.2), ("cdf", -1e-9, 0.0), ("ppf", 0.1, 0.0)]],  # gathered there
-        (
-            LAPLACE,
-            "ppf",
-            [0.005, 0.995],
-            pytest.approx([np.log(0.01), -np.log(0.01)]),
-        ),  # the tail goes on exponentially
+        (LAPLACE, "ppf", [0.005, 0.995], pytest.approx([np.log(0.01), -np.log(0.01)])),  # its tails are exponential
         (MASSES, "crps", 0.0, 5.0 - 2.5),  # distances are counted
         (MASSES, "ppf", [0.5, np.nextafter(0.5, 1)], [0.0, 10.0]),  # the lower end of a gap
         (Mixture([Normal(0.0, 1.0)] * 10, [0.1] * 10), "cdf", 100.0, 1.0),  # exactly one
@@ -135,11 +130,7 @@ TAU, ROW = [0.2, 0.8], [[0.0, 1.0]]
         (Empirical, ([[1.0, np.nan]],), "draws must be finite"),
         (Empirical, (np.empty((2, 0)),), r"draws must have shape \(n, S\), got \(2, 0\)"),
         (Empirical, ([["a", "b"]],), "draws must be numbers"),
-        (
-            QuantileFunction,
-            (TAU, [[0, np.nan]]),
-            r"values must be finite, got NaN or infinity in 1 of 1 rows \(row 0\)",
-        ),
+        (QuantileFunction, (TAU, [[0, np.nan]]), r"values must be finite, got NaN or infinity in 1 of 1 rows \(row 0"),
         (QuantileFunction, (TAU, [[0.0, np.inf]]), "values must be finite"),
         (QuantileFunction, (TAU, [0.0, 1.0]), r"values must have shape \(n, M\), got \(2,\)"),
         (QuantileFunction, ([0.2, np.nan], ROW), "levels must be finite"),

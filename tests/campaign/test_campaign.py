@@ -38,6 +38,7 @@ def test_a_campaign_goes_on_where_it_stopped_to_the_last_digit(campaign: Campaig
     campaign.tell(campaign.ask(), y=0.1 + 0.2)
     again = Campaign.open(url, "rocket")
     assert (again.space, again.settings) == (SPACE, campaign.settings)
+    assert repr(again) == repr(campaign)
     pd.testing.assert_frame_equal(again.to_frame(), campaign.to_frame())
     assert again.to_frame()["y"].iloc[0] == 0.1 + 0.2
     assert again.ask().number == 2

@@ -197,9 +197,7 @@ def test_the_frame_has_a_row_a_trial(make_campaign) -> None:
     assert str(frame["created"].dt.tz) == "UTC"
 
 
-def test_a_frame_without_trials_has_all_columns_and_inputs_of_ones_own_may_repeat(
-    make_campaign,
-) -> None:
+def test_a_frame_without_trials_has_all_columns_and_inputs_of_ones_own_may_repeat(make_campaign) -> None:
     campaign = make_campaign(n_initial=0)
     assert campaign.to_frame().empty
     assert {"number", "state", "x", "y", "worker"} <= set(campaign.to_frame().columns)

@@ -220,10 +220,7 @@ def state_of(ledger: Ledger, number: int) -> tuple[str, str | None]:
 
 @pytest.mark.parametrize(
     ("limit", "reason"),
-    [
-        (3, "given up after 3 lapsed leases, the last held by w2"),
-        (1, "given up after 1 lapsed lease, held by w0"),
-    ],
+    [(3, "given up after 3 lapsed leases, the last held by w2"), (1, "given up after 1 lapsed lease, held by w0")],
 )
 def test_a_trial_that_its_workers_never_come_back_from_is_given_up_until_one_tells(ledger, limit: int, reason) -> None:
     ledger.max_attempts = limit

@@ -91,20 +91,13 @@ def test_scores_and_responses_rise_together_and_lead_back_to_each_other(law: Pre
     np.testing.assert_allclose(np.diag(maps.response(maps.score(y))), y, rtol=1e-13, atol=1e-13)
 
 
-def test_a_point_mass_scores_residuals() -> None:
-    maps = ScoreMap.of(Normal([0.0, 1e6], 0.0), least=0.5)
-    np.testing.assert_allclose(maps.score(np.array([3.0, 1e6 + 3.0])), [6.0, 6.0])
-
-
-def test_an_atom_at_a_bound_does_not_make_a_tail_infinitely_steep() -> None:
-    maps = ScoreMap.of(LAWS["atom"], least=1e-9)
-    assert abs(maps.score(np.array([-0.5]))[0]) < 20  # the law is half a unit wide
-
-
-def test_rows_are_scored_by_their_own_law() -> None:
+def test_rows_are_scored_by_their_own_distribution_a_point_mass_by_residuals_and_an_atom_not_too_steeply() -> None:
     maps = ScoreMap.of(Normal([0.0, 10.0, 20.0], [1.0, 2.0, 4.0]), 1e-9)
     np.testing.assert_allclose(maps.at(np.array([2, 0])).score(np.array([24.0, 2.0])), [1.0, 2.0], atol=1e-6)
     assert len(maps.at(slice(1, 3))) == 2
+    points = ScoreMap.of(Normal([0.0, 1e6], 0.0), least=0.5)
+    np.testing.assert_allclose(points.score(np.array([3.0, 1e6 + 3.0])), [6.0, 6.0])
+    assert abs(ScoreMap.of(LAWS["atom"], least=1e-9).score(np.array([-0.5]))[0]) < 20  # it is half a unit wide
 
 
 @given(st.floats(1e-100, 1e100), st.floats(-1, 1))
@@ -114,8 +107,10 @@ def test_the_least_slope_follows_the_unit_of_y(unit: float, x: float) -> None:
 
 
 @pytest.mark.parametrize("y", [np.zeros(3), np.full(3, 1e12), np.array([1e12, 1e12 + 1e-3])])
-def test_the_least_slope_tells_neighbouring_knots_apart(y: np.ndarray) -> None:
+def test_the_least_slope_tells_neighbouring_knots_apart_which_are_a_tenth_of_a_score_apart(y: np.ndarray) -> None:
     assert (np.diff(y[0] + least_slope(y) * NORMAL_SCORES) > 0).all()
+    np.testing.assert_allclose(np.diff(NORMAL_SCORES), 0.1)
+    assert abs(NORMAL_SCORES[len(NORMAL_SCORES) // 2]) < 1e-12  # the median is in the middle
 
 
 def test_a_law_without_finite_quantiles_is_refused() -> None:
@@ -157,11 +152,13 @@ def test_interval_ends_are_order_statistics_and_quantiles_never_cross(n: int, pe
     np.testing.assert_allclose([lower[1], upper[1]], 100 + 5 * t[[i - 1, j - 1]], rtol=1e-7)
 
 
-def test_scores_of_a_calibrated_model_leave_its_distribution_as_it_was() -> None:
+def test_scores_of_a_calibrated_model_leave_its_distribution_as_it_was_and_equal_ones_make_a_point() -> None:
     law, own = law_of((normal_scores(199),), 0.9, [NORMAL]), Normal([0.0, 100.0], [1.0, 5.0])
     tau = np.array([0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999])
     np.testing.assert_allclose(law.ppf(tau), own.ppf(tau), rtol=0.01, atol=0.01)
     np.testing.assert_allclose([law.mean(), law.std()], [own.mean(), own.std()], rtol=0.01, atol=0.01)
+    q = Recalibration((np.zeros(19),), 0.9).quantiles([NORMAL])
+    np.testing.assert_allclose(q, np.tile([[0.0], [100.0]], (1, q.shape[1])), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [50, 500, 5_000])
@@ -209,13 +206,3 @@ def test_many_rows_are_treated_as_each_alone_and_none_give_none() -> None:
         np.testing.assert_array_equal(together[np.array(rows, dtype=int)], some)
     none = NORMAL.at(np.array([], dtype=int))
     assert Recalibration((normal_scores(19),), 0.9).quantiles([none]).shape == (0, len(table_levels(0.9)))
-
-
-def test_equal_scores_make_a_point() -> None:
-    q = Recalibration((np.zeros(19),), 0.9).quantiles([NORMAL])
-    np.testing.assert_allclose(q, np.tile([[0.0], [100.0]], (1, q.shape[1])), rtol=1e-12, atol=1e-12)
-
-
-def test_distributions_are_read_a_tenth_apart_with_the_median_in_the_middle() -> None:
-    np.testing.assert_allclose(np.diff(NORMAL_SCORES), 0.1)
-    assert abs(NORMAL_SCORES[len(NORMAL_SCORES) // 2]) < 1e-12

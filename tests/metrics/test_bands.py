@@ -58,15 +58,12 @@ def test_the_p_value_is_small_exactly_where_the_band_is_left(counts: list[int]) 
     assert (share_p_value(share, FEW, 40) <= 0.05) == left
 
 
-def test_p_values_of_uniform_samples_are_no_smaller_than_uniform() -> None:
+def test_p_values_of_uniform_samples_are_no_smaller_than_uniform_and_of_an_impossible_share_near_zero() -> None:
     observed = shares(np.random.default_rng(3).uniform(size=(600, 50)), FEW)
     p = np.array([share_p_value(row, FEW, 50) for row in observed])
     for level in (0.05, 0.2, 0.5):  # P(p <= level) <= level; three standard errors
         assert (p <= level).mean() <= level + 3 * np.sqrt(level * (1 - level) / 600)
     assert (p <= 0.5).mean() > 0.35
-
-
-def test_an_impossible_share_has_a_p_value_near_zero() -> None:
     assert share_p_value([0.0, 0.0, 0.0, 0.0], FEW, 2000) < 1e-100
 
 
@@ -76,15 +73,12 @@ def test_the_band_holds_the_levels_at_any_n(n: int) -> None:
     assert ((lower <= TAU) & (upper >= TAU)).all()
 
 
-def test_the_band_narrows_like_one_over_the_root_of_n() -> None:
-    widths = np.array([np.subtract(*share_band(TAU, n)[::-1])[49] for n in (2_500, 10_000, 40_000)])
-    np.testing.assert_allclose(widths[:-1] / widths[1:], 2, rtol=0.05)
-
-
-def test_a_higher_level_gives_a_wider_band() -> None:
+def test_a_higher_level_gives_a_wider_band_and_more_rows_a_narrower_one_like_one_over_their_root() -> None:
     (lower, upper), (lowest, highest) = share_band(TAU, 200, 0.5), share_band(TAU, 200, 0.99)
     assert ((lowest <= lower) & (upper <= highest)).all()
     assert (highest - lowest).sum() > (upper - lower).sum()
+    widths = np.array([np.subtract(*share_band(TAU, n)[::-1])[49] for n in (2_500, 10_000, 40_000)])
+    np.testing.assert_allclose(widths[:-1] / widths[1:], 2, rtol=0.05)
 
 
 def test_a_band_takes_less_than_three_tenths_of_a_second() -> None:

@@ -13,14 +13,10 @@ def test_it_is_the_share_of_draws_below_and_half_of_those_that_tie(y: float, sha
     np.testing.assert_array_equal(pit([[4.0, 1.0, 3.0, 2.0]] * 3, [y] * 3), share)
 
 
-def test_it_is_uniform_under_the_true_distribution() -> None:
+def test_it_is_uniform_under_the_true_distribution_and_its_mean_one_half_for_whole_numbers_too() -> None:
     rng = np.random.default_rng(0)
     draws, y = rng.normal(size=(1000, 999)), rng.normal(size=1000)
     assert kstest(pit(draws, y), "uniform").pvalue > 1e-4  # false alarm 1 in 10,000
-
-
-def test_its_mean_is_one_half_for_whole_numbers_too() -> None:
-    rng = np.random.default_rng(0)
     draws, y = rng.poisson(1.0, size=(2000, 200)), rng.poisson(1.0, size=2000)
     assert abs(pit(draws, y).mean() - 0.5) < 4 * math.sqrt(1 / 12 / 2000)  # at most this variance; 1 in 16,000
 
@@ -46,12 +42,9 @@ def test_bad_draws_and_what_is_no_probability_are_refused(call, arguments: tuple
         call(*arguments)
 
 
-def test_shares_without_atoms_are_those_of_the_values_below() -> None:
+def test_shares_are_those_of_the_values_below_and_an_observation_at_an_atom_is_spread_over_the_jump() -> None:
     u = np.random.default_rng(0).uniform(size=50)
     np.testing.assert_allclose(pit_shares(u, u, [0.2, 0.5, 0.9]), [(u <= t).mean() for t in (0.2, 0.5, 0.9)])
-
-
-def test_an_observation_at_an_atom_is_spread_over_the_jump() -> None:
     np.testing.assert_allclose(pit_shares([0.2], [0.6], [0.1, 0.2, 0.3, 0.5, 0.6, 0.7]), [0, 0, 0.25, 0.75, 1, 1])
 
 

@@ -35,6 +35,7 @@ LAWS = {
 NORMAL = ScoreMap.of(Normal([0.0, 100.0], [1.0, 5.0]), 1e-9)
 
 
+@settings(deadline=None)
 @given(st.integers(2, 3_000), PERCENT)
 def test_the_gaps_of_an_interval_are_the_least_number_that_covers(n: int, percent: int) -> None:
     lower, upper = interval_ranks(n, percent / 100)
@@ -138,7 +139,7 @@ def test_the_ends_of_the_interval_are_levels_of_the_table(level: float) -> None:
     assert (np.diff(levels) > 0).all()
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(2, 400), st.integers(5, 99), st.integers(0, 2**32))
 def test_interval_ends_are_order_statistics_and_quantiles_never_cross(n: int, percent: int, seed: int) -> None:
     level = percent / 100

@@ -18,7 +18,7 @@ def test_a_file_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
+def test_a_new_file_has_the_permissions_of_the_mask(tmp_path: Path) -> None:
     mask = os.umask(0o022)
     try:
         assert write_atomically(tmp_path / "note.txt", b"").stat().st_mode & 0o777 == 0o644
@@ -31,16 +31,12 @@ def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
     [
         (".", "path must name a file, got the directory"),
         ("missing/note.txt", "path must lie in an existing folder, got .*; create .* first"),
+        (os.devnull, "path must name an ordinary file, got"),
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path, where: str, sentence: str) -> None:
     with pytest.raises(UnwritableFile, match=sentence):
         check_writable(tmp_path / where)
-
-
-def test_a_device_is_never_replaced() -> None:
-    with pytest.raises(UnwritableFile, match="path must name an ordinary file, got"):
-        check_writable(os.devnull)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")

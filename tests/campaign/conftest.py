@@ -29,7 +29,6 @@ class Server:
     """A PostgreSQL server on a free local port, in a folder of its own."""
 
     def __init__(self) -> None:
-        self.programs = {name: find_program(name) for name in ("initdb", "pg_ctl", "postgres")}
         self.user = _unprivileged_user() if os.geteuid() == 0 else None
         self.folder = Path(tempfile.mkdtemp(prefix="genbayes-postgres-"))
         if self.user is not None:
@@ -38,32 +37,24 @@ class Server:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
 
-    def start(self) -> None:
+    def create(self) -> None:
         self._run("initdb", "--auth=trust", "--username=genbayes", "--no-sync", "--encoding=UTF8")
+        self.start()
+
+    def start(self) -> None:
         options = f"-p {self.port} -h 127.0.0.1 -k {self.folder} -c fsync=off -c max_connections=60"
         self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
 
-    def stop(self) -> None:
-        try:
-            self._run("pg_ctl", "-w", "-m", "immediate", "stop")
-        finally:
-            shutil.rmtree(self.folder, ignore_errors=True)
+    def stop(self, how: str) -> None:
+        self._run("pg_ctl", "-w", "-m", how, "stop")
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://genbayes@127.0.0.1:{self.port}/{database}"
 
     def _run(self, program: str, *words: str) -> None:
-        identity = (
-            {} if self.user is None else {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
-        )
-        subprocess.run(
-            [self.programs[program], "-D", str(self.folder / "data"), *words],
-            check=True,
-            cwd=self.folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            **identity,
-        )
+        identity = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
+        command, silent = [find_program(program), "-D", str(self.folder / "data"), *words], subprocess.DEVNULL
+        subprocess.run(command, check=True, cwd=self.folder, stdout=silent, stderr=silent, **identity)
 
 
 def _unprivileged_user() -> pwd.struct_passwd | None:
@@ -80,12 +71,13 @@ def server() -> Iterator[Server]:
         pytest.skip(f"PostgreSQL refuses to be run by root, and there is no user {' or '.join(UNPRIVILEGED)}")
     running = Server()
     try:
-        running.start()
+        running.create()
+        yield running
+        running.stop("immediate")
     except (subprocess.CalledProcessError, OSError) as error:
-        shutil.rmtree(running.folder, ignore_errors=True)
         pytest.skip(f"PostgreSQL does not start here: {error}")
-    yield running
-    running.stop()
+    finally:
+        shutil.rmtree(running.folder, ignore_errors=True)
 
 
 @pytest.fixture
@@ -113,11 +105,11 @@ def url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def make_campaign(sqlite_url: str) -> Callable[..., Campaign]:
-    """A small campaign on SQLite."""
+    """A small campaign, on SQLite unless told."""
 
-    def make(space: object = None, **settings: object) -> Campaign:
+    def make(space: object = None, *, url: str = sqlite_url, name: str = "small", **settings: object) -> Campaign:
         settings = {"n_initial": 5, "random_state": 0, "patience": 5.0, "proposer": "random"} | settings
-        return Campaign.create(sqlite_url, "small", space or {"x": (0.0, 1.0)}, **settings)
+        return Campaign.create(url, name, space or {"x": (0.0, 1.0)}, **settings)
 
     return make
 
@@ -125,8 +117,7 @@ def make_campaign(sqlite_url: str) -> Callable[..., Campaign]:
 class Clock:
     """The database's time, in the test's hands."""
 
-    def __init__(self) -> None:
-        self.time = 1000.0
+    time = 1000.0
 
     def govern(self, campaign: Campaign) -> Campaign:
         campaign._store.database.now = lambda connection: self.time

@@ -5,6 +5,7 @@ import sqlite3
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import psycopg
@@ -30,14 +31,13 @@ def end_backend(connection: psycopg.Connection) -> None:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [connection.info.backend_pid])
 
 
-def break_line(campaign_or_dialect, when: str, times: int = 1) -> list[str]:
-    """Let the line break before or after the next commits; returns a list that grows with each break."""
-    dialect = getattr(campaign_or_dialect, "_store", None)
-    dialect = dialect.database.engine.dialect if dialect else campaign_or_dialect
-    commit, broken = dialect.do_commit, []
+def break_line(campaign: Campaign, when: str) -> list[str]:
+    """Let the line break before or after the next commit; returns a list that grows with the break."""
+    dialect, broken = campaign._store.database.engine.dialect, []
+    commit = dialect.do_commit
 
     def breaking(connection) -> None:
-        if len(broken) >= times:
+        if broken:
             return commit(connection)
         broken.append(when)
         if when == "after":
@@ -54,35 +54,25 @@ def break_line(campaign_or_dialect, when: str, times: int = 1) -> list[str]:
 
 
 @pytest.fixture
-def campaign(url: str) -> Campaign:
-    return Campaign.create(url, "a", {"x": (0, 1)}, n_initial=3, random_state=0, patience=10.0, proposer="random")
+def campaign(make_campaign, url: str) -> Campaign:
+    return make_campaign(url=url, n_initial=3, patience=10.0)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_line_lost_in_the_middle_of_tell_is_taken_up_again_and_the_result_counts_once(campaign, when) -> None:
+def test_a_line_lost_in_the_middle_of_a_call_is_taken_up_again_and_what_was_done_is_done_once(campaign, when) -> None:
+    broken = [break_line(campaign, when)]
     trial = campaign.ask()
-    broken = break_line(campaign, when)
+    assert (trial.number, count(campaign, LEASES)) == (1, 1)
+    broken.append(break_line(campaign, when))
     assert campaign.tell(trial, 2.5) == ("counted" if when == "before" else "again")
-    assert broken == [when]
     assert count(campaign, RESULTS) == 1
     assert campaign.to_frame()["y"].tolist()[0] == 2.5
+    broken.append(break_line(campaign, when))
+    assert (campaign.add([{"x": 0.5}]), count(campaign, TRIALS)) == ([4], 4)
+    assert broken == [[when]] * 3
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_line_lost_in_the_middle_of_ask_costs_no_trial(campaign, when) -> None:
-    broken = break_line(campaign, when)
-    assert campaign.ask().number == 1
-    assert broken == [when]
-    assert count(campaign, LEASES) == 1
-
-
-def test_a_line_lost_in_the_middle_of_add_adds_once(campaign) -> None:
-    break_line(campaign, "after")
-    assert campaign.add([{"x": 0.5}]) == [4]
-    assert count(campaign, TRIALS) == 4
-
-
-def test_a_line_lost_in_the_middle_of_create_makes_one_campaign(campaign, url, monkeypatch) -> None:
+def test_a_line_lost_in_the_middle_of_create_makes_one_campaign(campaign, make_campaign, url, monkeypatch) -> None:
     made = Database.__init__
 
     def fragile(self, *arguments) -> None:
@@ -98,20 +88,18 @@ def test_a_line_lost_in_the_middle_of_create_makes_one_campaign(campaign, url, m
 
         self.engine.dialect.do_commit = breaking
 
-    monkeypatch.setattr(Database, "__init__", fragile)
-    again = Campaign.create(url, "b", {"x": (0, 1)}, n_initial=3, random_state=0, proposer="random")
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "__init__", fragile)
+        again = make_campaign(url=url, name="b", n_initial=3)
     assert again.status().n_trials == 3
     assert count(campaign, CAMPAIGNS) == 2
 
 
-def test_a_server_that_restarts_in_the_middle_of_a_campaign_is_waited_for(server, postgres_url) -> None:
-    campaign = Campaign.create(postgres_url, "a", {"x": (0, 1)}, n_initial=3, random_state=0, proposer="random")
+def test_a_server_that_restarts_in_the_middle_of_a_campaign_is_waited_for(server, postgres_url, make_campaign) -> None:
+    campaign = make_campaign(url=postgres_url, patience=60.0)
     trial = campaign.ask()
-    server._run("pg_ctl", "-w", "-m", "fast", "stop")
-    options = f"-p {server.port} -h 127.0.0.1 -k {server.folder} -c fsync=off -c max_connections=60"
-    start = ("pg_ctl", "-w", "-l", str(server.folder / "log"), "-o", options, "start")
-    later = threading.Timer(0.5, server._run, start)
+    server.stop("fast")
+    later = threading.Timer(0.5, server.start)
     later.start()
     try:
         assert campaign.tell(trial, 1.0) == "counted"
@@ -119,105 +107,78 @@ def test_a_server_that_restarts_in_the_middle_of_a_campaign_is_waited_for(server
         later.join()
 
 
-def test_a_database_out_of_reach_is_told_at_once_when_a_campaign_is_opened() -> None:
+def test_a_database_out_of_reach_is_told_at_once_and_a_password_is_never_shown() -> None:
     started = time.monotonic()
-    with pytest.raises(StoreUnavailable, match="No answer from the database 'postgresql://me:"):
+    with pytest.raises(StoreUnavailable, match="No answer from the database 'postgresql://me:") as caught:
         Campaign.open("postgresql://me:secret@127.0.0.1:1/runs", "a")
+    assert "secret" not in str(caught.value)
     assert time.monotonic() - started < 10
 
 
-def test_a_password_is_never_shown() -> None:
-    with pytest.raises(StoreUnavailable, match="me:") as caught:
-        Campaign.open("postgresql://me:secret@127.0.0.1:1/runs", "a")
-    assert "secret" not in str(caught.value)
-
-
 @pytest.fixture
-def file(sqlite_url: str) -> Path:
-    Campaign.create(sqlite_url, "a", {"x": (0, 1)}, n_initial=3, random_state=0, proposer="random")
+def file(make_campaign, sqlite_url: str) -> Path:
+    make_campaign(n_initial=3)
     return Path(sqlite_url.removeprefix("sqlite:///"))
 
 
-def test_a_locked_database_is_waited_for(file: Path) -> None:
-    campaign = Campaign.open(f"sqlite:///{file}", "a")
+def test_readers_keep_nobody_waiting_and_a_lock_is_waited_for_or_told_with_what_to_do(file: Path) -> None:
+    campaign = Campaign.open(f"sqlite:///{file}", "small", patience=0.2)
     holder = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
-    holder.execute("BEGIN IMMEDIATE")
-    threading.Timer(0.3, lambda: (holder.execute("ROLLBACK"), holder.close())).start()
+    holder.execute("BEGIN")
+    holder.execute("SELECT * FROM genbayes_trials").fetchall()
     assert campaign.ask().number == 1
-
-
-def test_a_database_that_stays_locked_is_told_with_what_to_do(file: Path) -> None:
-    campaign = Campaign.open(f"sqlite:///{file}", "a", patience=0.2)
-    holder = sqlite3.connect(file, isolation_level=None)
+    holder.execute("ROLLBACK")
     holder.execute("BEGIN IMMEDIATE")
-    try:
-        with pytest.raises(StoreUnavailable, match="The database .* is locked by another process; wait, or end"):
-            campaign.ask()
-        assert campaign.status().n_open == 3  # who only looks need not wait
-    finally:
-        holder.close()
+    with pytest.raises(StoreUnavailable, match="The database .* is locked by another process; wait, or end"):
+        campaign.ask()
+    assert campaign.status().n_open == 2  # who only looks need not wait
+    threading.Timer(0.3, lambda: (holder.execute("ROLLBACK"), holder.close())).start()
+    assert Campaign.open(f"sqlite:///{file}", "small").ask().number == 2
 
 
 def test_a_read_only_database_can_be_looked_at_but_not_written_to(file: Path) -> None:
-    campaign = Campaign.open(f"sqlite:///file:{file}?mode=ro&uri=true", "a")
+    campaign = Campaign.open(f"sqlite:///file:{file}?mode=ro&uri=true", "small")
     assert campaign.status().n_open == 3
     with pytest.raises(UnwritableFile, match="The database .* is read-only; check the permissions"):
         campaign.ask()
 
 
-@pytest.mark.parametrize("content", [b"this is no database" * 100, b"SQLite format 3\0" + bytes(range(256)) * 16])
-def test_a_foreign_or_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "a.db").write_bytes(content)
-    with pytest.raises(UnreadableFile, match="is not an SQLite database, or it is damaged"):
-        Campaign.open(f"sqlite:///{tmp_path}/a.db", "a")
-    with pytest.raises(UnreadableFile, match="is not an SQLite database, or it is damaged"):
-        Campaign.create(f"sqlite:///{tmp_path}/a.db", "a", {"x": (0, 1)})
-    assert (tmp_path / "a.db").read_bytes() == content
-
-
-def test_a_database_damaged_inside_is_refused(file: Path) -> None:
-    content = bytearray(file.read_bytes())
-    content[4096:] = b"\xff" * (len(content) - 4096)  # the first page says what there should be
+@pytest.mark.parametrize(
+    "kept", [0, 16, 4096]
+)  # bytes of its own: none, its first words, the page that says what is in it
+@pytest.mark.parametrize("call", [Campaign.open, Campaign.create])
+def test_a_foreign_or_damaged_file_is_refused(file: Path, kept: int, call) -> None:
+    content = file.read_bytes()[:kept] + b"\xff" * (8192 - kept)
     file.write_bytes(content)
-    with pytest.raises(UnreadableFile, match="not an SQLite database, or it is damaged"):
-        Campaign.open(f"sqlite:///{file}", "a")
-
-
-def test_readers_do_not_keep_writers_waiting(file: Path) -> None:
-    reader = sqlite3.connect(file, isolation_level=None)
-    reader.execute("BEGIN")
-    reader.execute("SELECT * FROM genbayes_trials").fetchall()
-    assert Campaign.open(f"sqlite:///{file}", "a", patience=0.2).ask().number == 1
-    reader.close()
+    with pytest.raises(UnreadableFile, match="is not an SQLite database, or it is damaged"):
+        call(f"sqlite:///{file}", "small", {"x": (0.0, 1.0)})
+    assert file.read_bytes() == content
 
 
 @pytest.mark.parametrize(
-    ("address", "sentence"),
+    ("address", "error", "sentence"),
     [
-        ("rocket.db", "url must name a database such as sqlite:///rocket.db"),
-        ("mysql://me@host/runs", "got the kind 'mysql'"),
-        ("sqllite:///a.db", "got the kind 'sqllite'; did you mean 'sqlite'"),
-        ("sqlite://", "url must name a file"),
-        ("sqlite:///:memory:", "url must name a file"),
-        (None, "url must name a database"),
+        ("rocket.db", InvalidInput, "url must name a database such as sqlite:///rocket.db"),
+        ("mysql://me@host/runs", InvalidInput, "got the kind 'mysql'"),
+        ("sqllite:///a.db", InvalidInput, "got the kind 'sqllite'; did you mean 'sqlite'"),
+        ("sqlite://", InvalidInput, "url must name a file"),
+        ("sqlite:///:memory:", InvalidInput, "url must name a file"),
+        (None, InvalidInput, "url must name a database"),
+        (
+            "postgresql://me@host/runs", MissingExtra,
+            "psycopg must be installed for PostgreSQL, got none; pip install 'genbayes",
+        ),
     ],
-)
-def test_an_address_that_is_none_is_refused(address, sentence: str) -> None:
-    with pytest.raises(InvalidInput, match=sentence):
+)  # fmt: skip
+def test_an_address_that_is_none_and_a_missing_driver_are_refused(monkeypatch, address, error, sentence: str) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(error, match=sentence):
         Database(address)
 
 
 def test_the_clock_is_the_databases(url: str) -> None:
     database = Database(url)
     assert abs(database.read(database.now) - time.time()) < 5  # here it runs on the same machine
-
-
-def test_a_missing_driver_is_told_with_the_extra(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(
-        MissingExtra, match=r"psycopg must be installed for PostgreSQL, got none; pip install 'genbayes"
-    ):
-        Database("postgresql://me@host/runs")
 
 
 FIXTURE = Path(__file__).parents[1] / "data" / "campaign_format_1.db"
@@ -229,11 +190,10 @@ def old(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/old.db"
 
 
-def test_a_campaign_of_version_1_is_read_as_it_was(old: str) -> None:
+def test_a_campaign_of_version_1_is_read_as_it_was_and_goes_on(old: str, clock) -> None:
     campaign = Campaign.open(old, "rocket")
-    assert campaign.space == Box(
-        {"mach": (0.2, 6.0), "rate": Log(1e-3, 1.0), "stages": Whole(1, 8), "gas": Choice("He", "O2")}
-    )
+    inputs = {"mach": (0.2, 6.0), "rate": Log(1e-3, 1.0), "stages": Whole(1, 8), "gas": Choice("He", "O2")}
+    assert campaign.space == Box(inputs)
     assert (campaign.settings.seed, campaign.settings.budget, campaign.settings.lease_seconds) == (7, 12, 86400.0)
     assert campaign.settings.max_attempts is None  # came later: such a campaign goes on as it began, without a limit
     status = campaign.status()
@@ -242,52 +202,34 @@ def test_a_campaign_of_version_1_is_read_as_it_was(old: str) -> None:
     frame = campaign.to_frame()
     assert frame["y"].dropna().tolist() == [0.25, -1.5]
     assert frame["source"].tolist() == ["initial"] * 6 + ["added"]
-
-
-def test_a_campaign_of_version_1_goes_on(old: str, clock) -> None:
     clock.time = 4e9  # long after: every lease has lapsed
-    campaign = clock.govern(Campaign.open(old, "rocket"))
-    assert campaign.run(lambda x: x["mach"]).n_done == 9  # a budget of 12, of which 3 had ended
+    assert clock.govern(campaign).run(lambda x: x["mach"]).n_done == 9  # a budget of 12, of which 3 had ended
     assert campaign.status().n_trials == 12
 
 
-def test_an_older_database_is_brought_up_to_date_when_it_is_opened(old: str, monkeypatch) -> None:
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_older_database_is_brought_up_to_date_when_opened_or_left_as_it_was(old: str, monkeypatch, fails) -> None:
     def lift(connection) -> None:
         connection.execute(text("ALTER TABLE genbayes_trials ADD COLUMN cost INTEGER"))
+        if fails:
+            raise RuntimeError("no")
 
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
-    monkeypatch.setattr("genbayes.campaign.store.SCHEMA_VERSION", 2)
-    monkeypatch.setitem(schema.MIGRATIONS, 1, lift)
-    campaign = Campaign.open(old, "rocket")
-    database = campaign._store.database
+    with monkeypatch.context() as patched:
+        patched.setattr(schema, "SCHEMA_VERSION", 2)
+        patched.setattr("genbayes.campaign.store.SCHEMA_VERSION", 2)
+        patched.setitem(schema.MIGRATIONS, 1, lift)
+        for _ in range(2):  # a second time there is nothing to do; the column would be there twice
+            with pytest.raises(RuntimeError, match="no") if fails else nullcontext():
+                Campaign.open(old, "rocket")
+    database = Database(old)
     columns = database.read(lambda connection: [c["name"] for c in inspect(connection).get_columns("genbayes_trials")])
-    assert "cost" in columns
-    assert database.read(schema.schema_version) == 2
-    assert campaign.status().n_done == 2
-    Campaign.open(old, "rocket")  # a second time there is nothing to do; the column would be there twice
-
-
-def test_a_migration_that_fails_leaves_the_database_as_it_was(old: str, monkeypatch) -> None:
-    def stumble(connection) -> None:
-        connection.execute(text("ALTER TABLE genbayes_trials ADD COLUMN cost INTEGER"))
-        raise RuntimeError("no")
-
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", 2)
-    monkeypatch.setattr("genbayes.campaign.store.SCHEMA_VERSION", 2)
-    monkeypatch.setitem(schema.MIGRATIONS, 1, stumble)
-    with pytest.raises(RuntimeError, match="no"):
-        Campaign.open(old, "rocket")
-    monkeypatch.undo()
-    assert Campaign.open(old, "rocket").status().n_done == 2
+    assert ("cost" in columns, database.read(schema.schema_version)) == ((False, 1) if fails else (True, 2))
+    assert database.read(lambda connection: connection.scalar(text("SELECT count(*) FROM genbayes_trials"))) == 7
 
 
 def test_a_database_of_a_newer_version_is_refused(old: str) -> None:
-    with sqlite3.connect(old.removeprefix("sqlite:///")) as connection:
-        connection.execute("INSERT INTO genbayes_schema VALUES (99, 0)")
-    connection.close()
-    with pytest.raises(
-        UnreadableFile, match="The database has version 99, and this genbayes reads up to version 1; update"
-    ):
+    Database(old).write(lambda connection: connection.execute(text("INSERT INTO genbayes_schema VALUES (99, 0)")))
+    with pytest.raises(UnreadableFile, match="has version 99, and this genbayes reads up to version 1; update"):
         Campaign.open(old, "rocket")
 
 
@@ -301,12 +243,9 @@ def test_the_fixture_has_the_tables_of_today() -> None:
         assert all(f"\t{column.name} " in kept[table.name] for column in table.columns), table.name
 
 
-def test_a_table_of_someone_else_is_left_alone(tmp_path: Path) -> None:
-    from genbayes.campaign.database import Database
-
-    database = Database(f"sqlite:///{tmp_path}/shared.db")
-    theirs = Table("runs", schema.MetaData(), Column("id", Integer, primary_key=True))
-    database.write(theirs.create)
-    Campaign.create(f"sqlite:///{tmp_path}/shared.db", "mine", {"x": (0, 1)}, n_initial=1)
+def test_a_table_of_someone_else_is_left_alone(make_campaign, sqlite_url: str) -> None:
+    database = Database(sqlite_url)
+    database.write(Table("runs", schema.MetaData(), Column("id", Integer, primary_key=True)).create)
+    make_campaign()
     names = set(database.read(lambda connection: inspect(connection).get_table_names()))
     assert {name for name in names if not name.startswith("genbayes_")} - {"sqlite_sequence"} == {"runs"}

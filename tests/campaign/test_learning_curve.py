@@ -42,15 +42,12 @@ def test_there_is_no_curve_where_there_is_nothing_to_learn(y: np.ndarray) -> Non
     assert curve.expected_gain(10) == 0.0
 
 
-def test_the_expected_gain_follows_the_power_law() -> None:
+def test_the_expected_gain_follows_the_power_law_and_a_rising_curve_promises_nothing() -> None:
     n = np.array([50.0, 100.0, 200.0])
     curve = LearningCurve(n, 3.0 * n**-0.5, np.zeros(3))
     assert curve.power == pytest.approx(0.5)
     assert curve.expected_gain(200) == pytest.approx(1 - 2**-0.5)
-
-
-def test_a_rising_curve_promises_nothing() -> None:
-    assert LearningCurve(np.array([10.0, 20.0]), np.array([1.0, 2.0]), np.zeros(2)).expected_gain(10) == 0.0
+    assert LearningCurve(n, n, np.zeros(3)).expected_gain(10) == 0.0
 
 
 def test_a_campaign_has_a_curve_by_a_quick_gaussian_process(make_campaign) -> None:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 
@@ -34,42 +35,36 @@ def wait_for(condition) -> None:
         time.sleep(0.05)
 
 
-def test_a_worker_runs_a_program_until_the_budget_is_spent(make_campaign) -> None:
-    campaign = make_campaign(budget=6)
-    heard = []
-    tally = work(campaign, ["echo", "{x}"], listen=lambda trial, outcome, what: heard.append((trial.number, outcome)))
-    assert tally.n_done == 6
-    assert heard == [(number, "counted") for number in range(1, 7)]
-    frame = campaign.to_frame()
+def is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().split()[2] == "Z"  # ended, waiting for init
+
+
+def test_a_worker_runs_a_program_until_the_budget_is_spent_and_leaves_signals_as_they_were(make_campaign) -> None:
+    campaign, heard, before = make_campaign(budget=6), [], signal.getsignal(signal.SIGTERM)
+    fails_first = "test $1 = 1 || exec echo $2; echo no mesh >&2; exit 4"
+    command = ["sh", "-c", fails_first, "simulate", "{number}", "{x}"]
+    tally = work(campaign, command, listen=lambda trial, outcome, what: heard.append((trial.number, outcome)))
+    assert (tally.n_done, tally.n_failed) == (5, 1)
+    assert heard == [(1, "failed"), *((number, "counted") for number in range(2, 7))]
+    frame = campaign.to_frame()[1:]
     assert (frame["y"] == frame["x"]).all()
-
-
-def test_failures_are_recorded_with_what_the_program_said(make_campaign) -> None:
-    campaign = make_campaign(n_initial=1, budget=1)
-    assert work(campaign, ["sh", "-c", "echo no mesh >&2; exit 4"]).n_failed == 1
     assert campaign.status().failures == ((1, "the program ended with exit code 4; its error output:\nno mesh"),)
-
-
-def test_signal_handlers_are_as_they_were_afterwards(make_campaign) -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    work(make_campaign(n_initial=1, budget=1), ["echo", "1"])
     assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_a_worker_waits_for_a_database_that_is_away_when_it_begins(make_campaign, monkeypatch) -> None:
-    campaign, heard, tries = make_campaign(n_initial=1, budget=1), [], []
-    status = campaign._store.status
-
-    def fails_once():
-        tries.append(1)
-        if len(tries) == 1:
-            raise StoreUnavailable("database must be within reach, got a refused connection")
-        return status()
-
-    monkeypatch.setattr(campaign._store, "status", fails_once)
+    campaign, heard = make_campaign(n_initial=1, budget=1), []
+    away = StoreUnavailable("database must be within reach, got a refused connection")
+    status = Mock(wraps=campaign._store.status, side_effect=[away, *[DEFAULT] * 99])
+    monkeypatch.setattr(campaign._store, "status", status)
     monkeypatch.setattr("genbayes.campaign.running.IDLE", 0.01)
     assert work(campaign, ["echo", "1"], announce=heard.append).n_done == 1
-    assert (len(heard), heard[0].n_open, heard[0].budget) == (1, 1, 1)
+    assert [(each.n_open, each.budget) for each in heard] == [(1, 1)]
 
 
 def test_a_signal_during_the_announcement_ends_the_worker_cleanly(make_campaign) -> None:
@@ -80,20 +75,16 @@ def test_a_signal_during_the_announcement_ends_the_worker_cleanly(make_campaign)
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_program_and_hands_the_trial_back(make_campaign, tmp_path: Path, how) -> None:
-    campaign = make_campaign(n_initial=1, budget=1)
-    script = tmp_path / "long.sh"
-    script.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 120\n")
-    script.chmod(0o755)
-    process = start_worker(campaign, "--json", "--quiet", "--", str(script))
-    wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
+    campaign, pid = make_campaign(n_initial=1, budget=1), tmp_path / "pid"
+    process = start_worker(campaign, "--json", "--quiet", "--", "sh", "-c", f"echo $$ > {pid}; exec sleep 120")
+    wait_for(lambda: pid.exists() and pid.read_text().strip())
     assert campaign.status().n_running == 1
     process.send_signal(how)
     out, err = process.communicate(timeout=SOON)
     assert (process.returncode, err) == (0, "")
     assert '"n_handed_back": 1' in out
     assert campaign.status().n_open == 1
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+    assert is_gone(int(pid.read_text()))
 
 
 def test_a_worker_that_is_killed_outright_is_replaced_by_the_next(make_campaign, tmp_path: Path) -> None:
@@ -124,64 +115,66 @@ def program(tmp_path: Path):
     return make
 
 
+FROM_STDIN = "import json, os, sys; print(json.load(sys.stdin)['mach'] + int(os.environ['GENBAYES_TRIAL']))"
+
+
 @pytest.mark.parametrize(
     ("script", "arguments", "settings", "y"),
     [
         ("echo $1", ["{mach}"], {}, 0.1 + 0.2),  # to the last digit
         ('test "$1" = "--gas=He:17" && echo 1', ["--gas={gas}:{number}"], {}, 1.0),
+        (f'{sys.executable} -c "{FROM_STDIN}"', [], {}, pytest.approx(17.3)),
         ("""echo '{"drag": 3}'""", [], {"key": "drag"}, 3.0),
         ("yes | head -c 3000000; yes error | head -c 300000 >&2; echo; echo 4", [], {}, 4.0),
         ("echo x >> $0.tries; test $(wc -l < $0.tries) -ge 3 && echo 5", [], {"retries": 2}, 5.0),
+        ("echo noise; echo '{\"y\": 6}' > out_$1.json", ["{number}"], {"file": "out_{number}.json"}, 6.0),
     ],
 )
-def test_the_response_of_a_program_is_what_it_prints_last(program, script: str, arguments, settings, y: float) -> None:
+def test_the_response_of_a_program_is_what_it_prints_last_or_writes(
+    program, tmp_path: Path, monkeypatch, script: str, arguments, settings, y: float
+) -> None:
+    monkeypatch.chdir(tmp_path)
     assert program(script, *arguments, **settings)(TRIAL) == y
 
 
 @pytest.mark.parametrize(
-    ("script", "settings", "sentence"),
+    ("script", "settings", "error", "sentence"),
     [
-        ("true", {}, "program must print y as its last line, got nothing"),
-        ("echo 1; echo no mesh >&2; exit 3", {}, "the program ended with exit code 3; its error output:\nno mesh"),
-        ("kill -9 $$", {}, "the program was killed by SIGKILL"),
-        ("exit 1", {"retries": 2}, r"exit code 1 \(3 tries\)"),
-        ("true", {"file": __file__}, "program must write y to .*test_worker.py', got no new file there"),  # an old one
+        ("true", {}, SimulationFailed, "program must print y as its last line, got nothing"),
+        ("echo 1; echo no mesh >&2; exit 3", {}, SimulationFailed, "exit code 3; its error output:\nno mesh"),
+        ("kill -9 $$", {}, SimulationFailed, "the program was killed by SIGKILL"),
+        ("exit 1", {"retries": 2}, SimulationFailed, r"exit code 1 \(3 tries\)"),
+        ("true", {"file": __file__}, SimulationFailed, "must write y to .*worker.py', got no new file"),  # an old one
+        ("trap '' TERM; while true; do sleep 0.1; done", {"timeout": 0.3}, SimulationFailed, "no result within"),
+        (None, {}, SimulatorBroken, "command must name a program that can be run"),  # not the trial's fault
     ],
 )
-def test_a_program_that_fails_says_why(program, script: str, settings: dict, sentence: str) -> None:
-    with pytest.raises(SimulationFailed, match=sentence):
-        program(script, **settings)(TRIAL)
+def test_a_program_that_fails_says_why(program, tmp_path, monkeypatch, script, settings: dict, error, sentence) -> None:
+    monkeypatch.setattr("genbayes.campaign.worker.GRACE", 0.3)
+    command = program(script, **settings)
+    if script is None:
+        (tmp_path / "simulate.sh").unlink()
+    with pytest.raises(error, match=sentence):
+        command(TRIAL)
 
 
-def test_a_value_is_one_word_whatever_it_holds() -> None:
-    assert fill("{gas}", {"gas": "$(rm -rf) ; 'O2'"}) == "$(rm -rf) ; 'O2'"
-
-
-@pytest.mark.parametrize("word", ['{"mach": 3}', "{print $1}", "${mach}", "{}", "a{b c}d"])
-def test_braces_of_other_languages_stay(word: str) -> None:
+@pytest.mark.parametrize(
+    ("word", "filled"),
+    [
+        *[(word, word) for word in ('{"mach": 3}', "{print $1}", "${mach}", "{}", "a{b c}d")],  # of other languages
+        ("{{mach}} {mach}", "{mach} 1"),  # doubled braces are braces
+        ("{{speed}}", "{speed}"),
+        ("{gas}", "$(rm -rf) ; 'O2'"),  # one word, whatever it holds
+    ],
+)
+def test_names_in_braces_are_filled_in_and_other_braces_stay(word: str, filled: str) -> None:
     Command(["echo", word], SPACE)
-    assert fill(word, {"mach": 1}) == word
-
-
-def test_doubled_braces_are_braces() -> None:
-    Command(["echo", "{{speed}}"], SPACE)
-    assert fill("{{mach}} {mach}", {"mach": 1}) == "{mach} 1"
-
-
-def test_the_program_finds_the_inputs_on_its_standard_input_and_its_number_in_the_environment(tmp_path) -> None:
-    script = "import json, os, sys; print(json.load(sys.stdin)['mach'] + int(os.environ['GENBAYES_TRIAL']))"
-    assert Command([sys.executable, "-c", script], SPACE)(TRIAL) == pytest.approx(17.3)
+    assert fill(word, {"mach": 1, "gas": "$(rm -rf) ; 'O2'"}) == filled
 
 
 @pytest.mark.parametrize(
     ("text", "y"),
-    [
-        ("0.013", 0.013),
-        ("mesh read\n-2e-3\n\n  \n", -2e-3),
-        ('{"drag": 1, "y": 2.5}', 2.5),
-        ("noise\n[3]", 3.0),
-        ("1e5", 1e5),
-    ],
+    [("0.013", 0.013), ("read\n-2e-3\n\n \n", -2e-3), ('{"drag": 1, "y": 2.5}', 2.5), ("a\n[3]", 3.0), ("1e5", 1e5)],
 )
 def test_the_response_is_the_last_line(text: str, y: float) -> None:
     assert read_response(text, "y", "rule") == y
@@ -214,44 +207,12 @@ def test_a_program_that_hangs_is_ended_with_its_children(program, tmp_path: Path
     with pytest.raises(SimulationFailed, match="no result within 0.4 s; the program was stopped"):
         program(f"sleep 60 & echo $! > {tmp_path}/child; wait", timeout=0.4)(TRIAL)
     assert time.monotonic() - started < 10
-    assert_gone(int((tmp_path / "child").read_text()))
-
-
-def test_a_program_that_ignores_sigterm_is_killed(program, monkeypatch) -> None:
-    monkeypatch.setattr("genbayes.campaign.worker.GRACE", 0.3)
-    with pytest.raises(SimulationFailed, match="no result within"):
-        program("trap '' TERM; while true; do sleep 0.1; done", timeout=0.3)(TRIAL)
+    wait_for(lambda: is_gone(int((tmp_path / "child").read_text())))
 
 
 def test_a_stop_signal_ends_the_program(program, tmp_path: Path) -> None:
     stop = StopSignal()
-    command = program(f"echo $$ > {tmp_path}/pid; sleep 60", stop=stop)
     threading.Timer(0.3, stop.set).start()
     with pytest.raises(Stopped):
-        command(TRIAL)
-    assert_gone(int((tmp_path / "pid").read_text()))
-
-
-def assert_gone(pid: int) -> None:
-    for _ in range(50):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return
-        if Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z":
-            return  # ended, waiting for init
-        time.sleep(0.1)
-    raise AssertionError(f"{pid} must be gone")
-
-
-def test_the_response_can_be_read_from_a_file_of_the_trial(program, tmp_path: Path) -> None:
-    command = program(f"echo noise; echo '{{\"y\": 6}}' > {tmp_path}/out_$1.json", "{number}")
-    command.file = f"{tmp_path}/out_{{number}}.json"
-    assert command(TRIAL) == 6.0
-
-
-def test_a_program_that_disappears_is_not_the_trials_fault(program, tmp_path: Path) -> None:
-    command = program("echo 1")
-    (tmp_path / "simulate.sh").unlink()
-    with pytest.raises(SimulatorBroken, match="command must name a program that can be run"):
-        command(TRIAL)
+        program(f"echo $$ > {tmp_path}/pid; sleep 60", stop=stop)(TRIAL)
+    wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))

@@ -1,4 +1,4 @@
-"""Models that are instant to fit, right or wrong by as much as a test likes."""
+"""Models that are instant to fit, wrong by as much as a test likes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,22 +28,9 @@ class WrongNormal(BaseEstimator, Surrogate):
         return Normal(2 * x + self.bias, self.scale * (1 + x**2))
 
 
-class RightNormal(WrongNormal):
-    """Knows the law of the runs."""
-
-    def predict_distribution(self, X: Any) -> Normal:
-        x = np.asarray(X)[:, 0]
-        return Normal(x, 1 + x)
-
-
 @pytest.fixture(scope="session")
 def wrong() -> type[WrongNormal]:
     return WrongNormal
-
-
-@pytest.fixture(scope="session")
-def right() -> type[RightNormal]:
-    return RightNormal
 
 
 @pytest.fixture(scope="session")

@@ -39,6 +39,9 @@ def draw_runs(n: int = 80, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, 3 * X[:, 0] + 10 + 0.3 * rng.standard_normal(n)
 
 
+X, Y = draw_runs()
+
+
 def make(method: str, **settings: Any) -> ConformalSurrogate:
     model = StationaryGP(**GP)
     if method == "prefit":
@@ -51,38 +54,27 @@ def calibrated(request) -> ConformalSurrogate:
     return make(request.param).fit(*draw_runs())
 
 
-def test_the_interval_at_the_level_of_the_constructor_is_the_default(calibrated) -> None:
-    X = draw_runs(5, seed=1)[0]
-    for end, other in zip(
-        calibrated.predict_interval(X), calibrated.predict_distribution(X).interval(0.9), strict=True
-    ):
-        np.testing.assert_array_equal(end, other)
+def test_a_whole_distribution_is_predicted_and_its_interval_at_the_level_is_the_default(calibrated) -> None:
+    X, y = draw_runs(30, seed=1)
+    law = calibrated.predict_distribution(X)
+    np.testing.assert_array_equal(calibrated.predict_interval(X), law.interval(0.9))
     narrow, wide = (np.subtract(*calibrated.predict_interval(X, level=level)[::-1]) for level in (0.5, 0.9))
     assert (narrow < wide).all()
-
-
-def test_quantiles_are_finite_and_in_order_everywhere(calibrated) -> None:
+    np.testing.assert_allclose(law.cdf(law.ppf(TAU[:1])), TAU[0], rtol=1e-6)
+    assert law.crps(y).mean() < Normal(10.0, 2.0)[np.zeros(30, dtype=int)].crps(y).mean()
+    assert law.sample(3, random_state=0).shape == (30, 3)
     q = calibrated.predict_quantiles(np.random.default_rng(2).uniform(-5, 5, (40, 2)), np.linspace(1e-4, 0.9999, 301))
     assert np.isfinite(q).all()
     assert (np.diff(q, axis=1) >= 0).all()
 
 
-def test_the_law_is_a_whole_distribution(calibrated) -> None:
-    X, y = draw_runs(30, seed=3)
-    law = calibrated.predict_distribution(X)
-    np.testing.assert_allclose(np.diag(law.cdf(law.ppf(TAU))[:, :1] @ np.ones((1, 30))), np.full(30, TAU[0]), rtol=1e-6)
-    assert law.crps(y).mean() < Normal(10.0, 2.0)[np.zeros(30, dtype=int)].crps(y).mean()
-    assert law.sample(3, random_state=0).shape == (30, 3)
-
-
-def test_methods_differ_in_who_learns_and_who_calibrates(wrong) -> None:
-    X, y = draw_runs(100)
-    split = ConformalSurrogate(wrong(), random_state=0).fit(X, y)
-    cross = ConformalSurrogate(wrong(), method="cross", n_folds=4, random_state=0).fit(X, y)
-    prefit = ConformalSurrogate(wrong(), method="prefit").fit(X, y)
-    assert [model.n_learnt_ for model in split.models_] == [75]
-    assert [model.n_learnt_ for model in cross.models_] == [75] * 4
-    assert [len(model.scores_) for model in (split, cross, prefit)] == [25, 100, 100]
+@pytest.mark.parametrize(
+    ("method", "n_learnt", "n_scores"), [("split", [75], 25), ("cross", [75] * 4, 100), ("prefit", None, 100)]
+)
+def test_methods_differ_in_who_learns_and_who_calibrates(wrong, method: str, n_learnt, n_scores: int) -> None:
+    fitted = ConformalSurrogate(wrong(), method=method, n_folds=4, random_state=0).fit(*draw_runs(100))
+    assert n_learnt is None or [model.n_learnt_ for model in fitted.models_] == n_learnt
+    assert len(fitted.scores_) == n_scores
 
 
 def test_no_row_calibrates_a_model_that_has_seen_it() -> None:
@@ -103,19 +95,14 @@ def test_no_row_calibrates_a_model_that_has_seen_it() -> None:
     assert seen == [False] * 6
 
 
-def test_prefit_takes_the_model_as_it_is() -> None:
-    model = StationaryGP(random_state=0, **GP).fit(*draw_runs(seed=99))
-    before = model.predict(draw_runs()[0])
-    calibrated = ConformalSurrogate(model, method="prefit").fit(*draw_runs())
-    assert calibrated.models_[0] is model
-    np.testing.assert_array_equal(model.predict(draw_runs()[0]), before)
-
-
-def test_the_model_that_was_passed_stays_unfitted() -> None:
+def test_prefit_takes_the_model_as_it_is_and_other_methods_leave_it_unfitted() -> None:
     model = StationaryGP(**GP)
-    ConformalSurrogate(model, random_state=0).fit(*draw_runs())
+    ConformalSurrogate(model, random_state=0).fit(X, Y)
     assert not hasattr(model, "gp_")
     assert model.random_state is None
+    before = model.set_params(random_state=0).fit(*draw_runs(seed=99)).predict(X)
+    assert ConformalSurrogate(model, method="prefit").fit(X, Y).models_[0] is model
+    np.testing.assert_array_equal(model.predict(X), before)
 
 
 def test_one_seed_settles_everything_random() -> None:
@@ -127,18 +114,18 @@ def test_one_seed_settles_everything_random() -> None:
             self.law = Normal(np.random.default_rng(self.random_state).standard_normal(1), 1.0)
             return self
 
-    X, y = draw_runs()
-    first, again, other = (ConformalSurrogate(Random(), random_state=seed).fit(X, y) for seed in (0, 0, 1))
+    first, again, other = (ConformalSurrogate(Random(), random_state=seed).fit(X, Y) for seed in (0, 0, 1))
     np.testing.assert_array_equal(first.predict(X), again.predict(X))
     assert (first.models_[0].law.mean() != other.models_[0].law.mean()).all()
     assert set(first.scores_ + first.models_[0].law.mean()) != set(other.scores_ + other.models_[0].law.mean())
 
 
-def test_a_seed_of_the_model_is_kept(wrong) -> None:
-    fitted = ConformalSurrogate(wrong(random_state=5), method="cross", random_state=0).fit(*draw_runs())
-    assert {model.random_state for model in fitted.models_} == {5}
-    seeds = ConformalSurrogate(wrong(), method="cross", random_state=0).fit(*draw_runs()).models_
-    assert len({model.random_state for model in seeds}) == 5
+def test_a_seed_of_the_model_is_kept_and_without_one_each_copy_has_its_own(wrong) -> None:
+    for seed, n_seeds in ((5, 1), (None, 5)):
+        fitted = ConformalSurrogate(wrong(random_state=seed), method="cross", random_state=0).fit(X, Y)
+        seeds = {model.random_state for model in fitted.models_}
+        assert len(seeds) == n_seeds
+        assert seed is None or seeds == {seed}
 
 
 def test_without_a_model_the_surrogate_of_this_library_is_calibrated(monkeypatch) -> None:
@@ -154,11 +141,8 @@ def test_without_a_model_the_surrogate_of_this_library_is_calibrated(monkeypatch
 
 
 def test_weights_reach_the_model() -> None:
-    X, y = draw_runs()
-    weight = np.where(X[:, 0] > 0, 1.0, 1e-3)
-    plain, weighted = (
-        ConformalSurrogate(StationaryGP(**GP), random_state=0).fit(X, y, sample_weight=w) for w in (None, weight)
-    )
+    weights = (None, np.where(X[:, 0] > 0, 1.0, 1e-3))
+    plain, weighted = (make("split").fit(X, Y, sample_weight=weight) for weight in weights)
     assert (plain.models_[0].predict(X) != weighted.models_[0].predict(X)).any()
     assert len(plain.scores_) == len(weighted.scores_)
 
@@ -172,34 +156,31 @@ def test_it_fits_into_scikit_learn() -> None:
 
 
 def test_frames_are_taken_as_the_model_takes_them() -> None:
-    X, y = draw_runs()
     pandas = pd.DataFrame(X, columns=["a", "b"], index=np.arange(80)[::-1])
-    fitted = make("cross").fit(pandas, pd.Series(y))
-    np.testing.assert_array_equal(fitted.predict(pandas), make("cross").fit(pl.DataFrame(pandas), y).predict(pandas))
-    np.testing.assert_array_equal(fitted.predict(pandas), make("cross").fit(X, y).predict(X))
+    fitted = make("cross").fit(pandas, pd.Series(Y))
+    np.testing.assert_array_equal(fitted.predict(pandas), make("cross").fit(pl.DataFrame(pandas), Y).predict(pandas))
+    np.testing.assert_array_equal(fitted.predict(pandas), make("cross").fit(X, Y).predict(X))
     assert list(fitted.feature_names_in_) == ["a", "b"]
     with pytest.raises(InvalidInput, match="feature names should match"):
         fitted.predict(pandas[["b", "a"]])
 
 
-@pytest.mark.parametrize(
-    "law",
-    [
-        Normal([0.0], 0.0),
-        Normal([1e6], 0.0),
-        Normal([1e6], 1e-9),
-        Normal([-1e6], 1e6),
-        Empirical([[7.0, 7.0, 7.0]]),
-        QuantileFunction([0.2, 0.8], [[5.0, 5.0]]),
-    ],
-    ids=["point", "far point", "far needle", "haystack", "equal draws", "atom"],
-)
+TERRIBLE = {
+    "point": Normal([0.0], 0.0),
+    "far point": Normal([1e6], 0.0),
+    "far needle": Normal([1e6], 1e-9),
+    "haystack": Normal([-1e6], 1e6),
+    "equal draws": Empirical([[7.0, 7.0, 7.0]]),
+    "atom": QuantileFunction([0.2, 0.8], [[5.0, 5.0]]),
+}
+
+
+@pytest.mark.parametrize("law", TERRIBLE.values(), ids=TERRIBLE)
 def test_a_terrible_model_still_gives_finite_intervals_of_the_right_size(law) -> None:
     y = np.random.default_rng(6).standard_normal(1_000)
     model = ConformalSurrogate(Fixed(law), method="prefit").fit(np.zeros((1_000, 1)), y)
-    lower, upper = model.predict_interval(np.zeros((1, 1)))
     # 5% and 95% quantiles of 1,000 responses: sd sqrt(.05 * .95 / 1000) / phi(1.64) = 0.067, four of them
-    np.testing.assert_allclose([lower[0], upper[0]], ndtri([0.05, 0.95]), atol=0.27)
+    np.testing.assert_allclose(np.ravel(model.predict_interval(np.zeros((1, 1)))), ndtri([0.05, 0.95]), atol=0.27)
     assert np.isfinite(model.predict_quantiles(np.zeros((1, 1)), TAU)).all()
 
 
@@ -213,57 +194,59 @@ def test_the_model_s_bounds_are_kept() -> None:
         ConformalSurrogate(Fixed(law), method="prefit").fit(np.zeros((200, 1)), np.where(np.arange(200) == 3, 1.5, y))
 
 
-def test_the_unit_of_the_response_does_not_matter(wrong) -> None:
-    X, y = draw_runs()
-    for unit in (1e-9, 1e9):
-        near, far = (
-            ConformalSurrogate(Fixed(Normal([0.0], u)), method="prefit").fit(X, u * y).predict_interval(X)
-            for u in (1.0, unit)
-        )
-        np.testing.assert_allclose(np.array(far), unit * np.array(near), rtol=1e-9)
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_the_unit_of_the_response_does_not_matter(unit: float) -> None:
+    near, far = (
+        ConformalSurrogate(Fixed(Normal([0.0], u)), method="prefit").fit(X, u * Y).predict_interval(X)
+        for u in (1.0, unit)
+    )
+    np.testing.assert_allclose(np.array(far), unit * np.array(near), rtol=1e-9)
 
 
 def test_each_group_is_calibrated_by_its_own_rows() -> None:
     X, groups = np.zeros((200, 1)), np.repeat(["a", "b"], 100)
-    rng = np.random.default_rng(8)
-    y = np.where(groups == "a", 1.0, 100.0) * rng.standard_normal(200)
-    together = ConformalSurrogate(Fixed(Normal([0.0], 1.0)), method="prefit").fit(X, y, groups=groups)
-    for group in ("a", "b"):
-        alone = ConformalSurrogate(Fixed(Normal([0.0], 1.0)), method="prefit").fit(X[:100], y[groups == group])
-        np.testing.assert_allclose(
-            together.predict_quantiles(X[:2], TAU, groups=[group] * 2), alone.predict_quantiles(X[:2], TAU), rtol=1e-3
-        )
+    y = np.where(groups == "a", 1.0, 100.0) * np.random.default_rng(8).standard_normal(200)
+    model = ConformalSurrogate(Fixed(Normal([0.0], 1.0)), method="prefit")
+    together = {
+        group: model.fit(X, y, groups=groups).predict_quantiles(X[:2], TAU, groups=[group] * 2) for group in "ab"
+    }
+    for group, q in together.items():
+        alone = model.fit(X[:100], y[groups == group]).predict_quantiles(X[:2], TAU)
+        np.testing.assert_allclose(q, alone, rtol=1e-3)
 
 
-def test_rows_of_several_groups_are_predicted_together() -> None:
+def test_rows_of_several_groups_are_predicted_together_also_by_the_saved_model(tmp_path: Path) -> None:
     X, y = draw_runs(120)
-    groups = np.where(X[:, 1] > 0, "high", "low")
+    groups = (X[:, 1] > 0).astype(int)
     model = make("cross", level=0.8).fit(X, y, groups=groups)
-    together = model.predict(X, groups=groups)
-    low = groups == "low"
+    together, low = model.predict(X, groups=groups), groups == 0
     np.testing.assert_allclose(together[low], model.predict(X[low], groups=groups[low]), rtol=1e-9)
     assert model.sample_y(X, 2, random_state=0, groups=groups).shape == (120, 2)
     assert model.predict(X, return_std=True, groups=groups)[1].shape == (120,)
+    again = load(model.save(tmp_path / "model.gb"))
+    np.testing.assert_array_equal(again.predict(X, groups=groups), together)
+    with pytest.raises(InvalidInput, match="got 2 in 1 of 1 rows"):
+        again.predict(X[:1], groups=[2])
 
 
-def test_groups_at_new_rows_are_checked() -> None:
-    X, y = draw_runs(120)
-    groups = np.where(X[:, 1] > 0, "high", "low")
-    model = make("prefit", level=0.8).fit(X, y, groups=groups)
-    with pytest.raises(InvalidInput, match="groups must be given, since fit was given groups"):
-        model.predict(X)
-    with pytest.raises(InvalidInput, match="groups must be among those of fit .*got 'middle' in 120 of 120 rows"):
-        model.predict_distribution(X, groups=["middle"] * 120)
-    with pytest.raises(InvalidInput, match="groups must be left out, since fit was given none"):
-        make("prefit").fit(X, y).predict_interval(X, groups=groups)
+@pytest.mark.parametrize(
+    ("of_fit", "read", "groups", "sentence"),
+    [
+        (["a", "b"] * 40, "predict", None, "be given, since fit was given groups"),
+        (["a", "b"] * 40, "predict_distribution", ["c"] * 80, "be among those of fit .*got 'c' in 80 of 80 rows"),
+        (None, "predict_interval", ["a", "b"] * 40, "be left out, since fit was given none"),
+    ],
+)
+def test_groups_at_new_rows_are_checked(of_fit, read: str, groups, sentence: str) -> None:
+    model = make("prefit", level=0.8).fit(X, Y, groups=of_fit)
+    with pytest.raises(InvalidInput, match=f"groups must {sentence}"):
+        getattr(model, read)(X, groups=groups)
 
 
-def test_a_group_too_small_to_calibrate_is_named() -> None:
-    X, y = draw_runs()
-    groups = np.where(np.arange(80) < 5, "few", "many")
-    for method in METHODS:
-        with pytest.raises(InvalidInput, match="level must be at most 0.6666 with 5 calibration rows in group 'few'"):
-            make(method).fit(X, y, groups=groups)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_group_too_small_to_calibrate_is_named(method: str) -> None:
+    with pytest.raises(InvalidInput, match="level must be at most 0.6666 with 5 calibration rows in group 'few'"):
+        make(method).fit(X, Y, groups=np.where(np.arange(80) < 5, "few", "many"))
 
 
 def test_a_saved_model_answers_the_same_to_the_bit(calibrated, tmp_path: Path) -> None:
@@ -275,26 +258,9 @@ def test_a_saved_model_answers_the_same_to_the_bit(calibrated, tmp_path: Path) -
     assert again.summary() == calibrated.summary()
 
 
-def test_groups_are_saved(tmp_path: Path) -> None:
-    X, y = draw_runs(120)
-    groups = np.arange(120) % 2
-    model = make("cross", level=0.8).fit(X, y, groups=groups)
-    again = load(model.save(tmp_path / "model.gb"))
-    np.testing.assert_array_equal(again.predict(X, groups=groups), model.predict(X, groups=groups))
-    with pytest.raises(InvalidInput, match="got 2 in 1 of 1 rows"):
-        again.predict(X[:1], groups=[2])
-
-
 def test_a_calibrated_model_within_another_is_saved(tmp_path: Path) -> None:
-    X, y = draw_runs()
-    model = ConformalSurrogate(make("prefit").fit(X, y), method="prefit").fit(*draw_runs(seed=5))
+    model = ConformalSurrogate(make("prefit").fit(X, Y), method="prefit").fit(*draw_runs(seed=5))
     np.testing.assert_array_equal(load(model.save(tmp_path / "model.gb")).predict(X), model.predict(X))
-
-
-def altered(state: State, **changes: Any) -> State:
-    values = {**state.values, **{name: value for name, value in changes.items() if name in state.values}}
-    arrays = {**state.arrays, **{name: value for name, value in changes.items() if name in state.arrays}}
-    return State(state.kind, values, arrays)
 
 
 @pytest.mark.parametrize(
@@ -313,10 +279,19 @@ def altered(state: State, **changes: Any) -> State:
     ],
 )
 def test_a_file_that_contradicts_itself_is_refused(changes, match, tmp_path: Path) -> None:
-    state = read_state(make("prefit").fit(*draw_runs()).save(tmp_path / "model.gb"))
-    write_state(tmp_path / "other.gb", altered(state, **changes))
+    state = read_state(make("prefit").fit(X, Y).save(tmp_path / "model.gb"))
+    parts = [part | {name: changes[name] for name in changes if name in part} for part in (state.values, state.arrays)]
+    write_state(tmp_path / "other.gb", State(state.kind, *parts))
     with pytest.raises(UnreadableFile, match=match):
         load(tmp_path / "other.gb")
+
+
+class Points(Fixed):
+    def predict_distribution(self, X):
+        return np.zeros(len(X))
+
+
+FITTED = StationaryGP(n_starts=1).fit(X[::-1], Y[::-1])
 
 
 @pytest.mark.parametrize(
@@ -333,85 +308,58 @@ def test_a_file_that_contradicts_itself_is_refused(changes, match, tmp_path: Pat
         ({"model": StationaryGP}, "model must be an object with fit and predict_distribution, got <class"),
         ({"model": Fixed(Normal([0.0], 1.0))}, "model must be an object with fit and predict_distribution"),
         ({"random_state": -1}, "random_state must be None, a whole number"),
+        ({"method": "prefit"}, "be fitted for method='prefit', got an unfitted StationaryGP; fit it to other rows"),
+        ({"method": "prefit", "model": FITTED}, "X must hold rows that the model has not learnt from"),
+        ({"method": "prefit", "model": Points(None)}, "model must return a PredictiveDistribution .*got ndarray"),
     ],
 )
-def test_bad_settings_are_refused(settings, match) -> None:
+def test_bad_settings_and_models_are_refused(settings, match) -> None:
     with pytest.raises(InvalidInput, match=match):
-        ConformalSurrogate(**{"model": StationaryGP(**GP), **settings}).fit(*draw_runs())
-
-
-def test_an_unfitted_model_cannot_be_calibrated() -> None:
-    match = "model must be fitted for method='prefit', got an unfitted StationaryGP; fit it to other rows first"
-    with pytest.raises(InvalidInput, match=match):
-        ConformalSurrogate(StationaryGP(), method="prefit").fit(*draw_runs())
-
-
-def test_the_rows_of_the_fit_cannot_calibrate() -> None:
-    X, y = draw_runs()
-    with pytest.raises(InvalidInput, match="X must hold rows that the model has not learnt from"):
-        ConformalSurrogate(StationaryGP(**GP).fit(X, y), method="prefit").fit(X[::-1], y[::-1])
+        ConformalSurrogate(**{"model": StationaryGP(**GP), **settings}).fit(X, Y)
 
 
 def test_a_level_beyond_the_calibration_rows_is_refused_with_the_one_they_support() -> None:
-    match = "level must be at most 0.8947 with 18 calibration rows, got 0.9; give at least 19"
-    with pytest.raises(InvalidInput, match=match):
+    with pytest.raises(InvalidInput, match="at most 0.8947 with 18 calibration rows, got 0.9; give at least 19"):
         make("prefit").fit(*draw_runs(18))
     make("prefit").fit(*draw_runs(19))
 
 
-def _spoil_y(X: np.ndarray, y: np.ndarray, bad: float) -> tuple[np.ndarray, np.ndarray]:
-    return X, np.where(np.isin(np.arange(80), [7, 9]), bad, y)
+def spoilt(values: np.ndarray, rows: list[int], bad: float) -> np.ndarray:
+    return np.where(np.isin(np.arange(80), rows), bad, values.T).T
+
+
+Y_ROWS = r"Input y contains .* It is in 2 of 80 rows \(rows 7, 9\)"
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    ("spoil", "sentence"),
+    ("X", "y", "sentence"),
     [
-        (lambda X, y: _spoil_y(X, y, np.nan), r"Input y contains .* It is in 2 of 80 rows \(rows 7, 9\)"),
-        (lambda X, y: _spoil_y(X, y, np.inf), r"Input y contains .* It is in 2 of 80 rows \(rows 7, 9\)"),
-        (
-            lambda X, y: (np.where(np.arange(160).reshape(80, 2) == 15, np.nan, X), y),
-            r"Input X contains NaN in 1 of 80 rows \(row 7\)",
-        ),
-        (lambda X, y: (X, y[:-1]), "inconsistent numbers of samples"),
+        (X, spoilt(Y, [7, 9], np.nan), Y_ROWS),
+        (X, spoilt(Y, [7, 9], np.inf), Y_ROWS),
+        (spoilt(X, [7], np.nan), Y, r"Input X contains NaN in 1 of 80 rows \(row 7\)"),
+        (X, Y[:-1], "inconsistent numbers of samples"),
     ],
     ids=["missing y", "infinite y", "missing x", "lengths"],
 )
-def test_rows_that_cannot_be_used_are_named(method: str, spoil, sentence: str) -> None:
+def test_rows_that_cannot_be_used_are_named(method: str, X: np.ndarray, y: np.ndarray, sentence: str) -> None:
     with pytest.raises(InvalidInput, match=sentence):
-        make(method).fit(*spoil(*draw_runs()))
+        make(method).fit(X, y)
 
 
 def test_weights_that_nobody_would_use_are_refused(wrong) -> None:
-    X, y = draw_runs()
     with pytest.raises(InvalidInput, match="sample_weight must be left out with method='prefit'"):
-        make("prefit").fit(X, y, sample_weight=np.ones(80))
+        make("prefit").fit(X, Y, sample_weight=np.ones(80))
     with pytest.raises(InvalidInput, match="sample_weight must be left out, since WrongNormal.fit takes none"):
-        ConformalSurrogate(wrong()).fit(X, y, sample_weight=np.ones(80))
+        ConformalSurrogate(wrong()).fit(X, Y, sample_weight=np.ones(80))
 
 
-def test_a_model_that_returns_something_else_is_refused() -> None:
-    class Points(Fixed):
-        def predict_distribution(self, X):
-            return np.zeros(len(X))
-
-    with pytest.raises(InvalidInput, match="model must return a PredictiveDistribution .*got ndarray"):
-        ConformalSurrogate(Points(None), method="prefit").fit(*draw_runs())
-
-
-def test_a_changed_setting_does_not_change_a_fitted_model() -> None:
-    X, y = draw_runs()
-    model = make("prefit").fit(X, y)
+def test_a_changed_setting_and_a_fit_that_fails_leave_the_model_as_it_was() -> None:
+    model = make("prefit").fit(X, Y)
     before = model.predict_interval(X)
     np.testing.assert_array_equal(model.set_params(level=0.999).predict_interval(X), before)
-
-
-def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
-    X, y = draw_runs()
-    model = make("prefit").fit(X, y)
-    before = model.predict_interval(X)
     with pytest.raises(InvalidInput, match="level must be at most"):
-        model.set_params(level=0.99).fit(X, y)
+        model.fit(X, Y)
     np.testing.assert_array_equal(model.predict_interval(X), before)
 
 

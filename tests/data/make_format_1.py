@@ -15,13 +15,7 @@ def main() -> None:
     X = pd.DataFrame({"mach": rng.uniform(0.2, 6.0, 80), "gas": rng.choice(["He", "O2"], 80)})
     y = np.exp(0.3 * X["mach"]) * (1 + 0.2 * (X["gas"] == "O2")) + rng.gamma(2.0, 0.1, 80)
     model = QuantileSurrogate(
-        categorical=["gas"],
-        y_bounds=(0.0, None),
-        n_members=3,
-        prior_scale=0.5,
-        n_hidden=8,
-        n_epochs=60,
-        random_state=0,
+        categorical=["gas"], y_bounds=(0.0, None), n_members=3, prior_scale=0.5, n_hidden=8, n_epochs=60, random_state=0
     ).fit(X, y)
     model.save(HERE / "surrogate_format_1.gb")
     at = pd.DataFrame({"mach": [0.5, 2.0], "gas": ["He", "O2"]})

@@ -91,40 +91,29 @@ def test_simple_cases_are_known(score: object, expected: object) -> None:
     np.testing.assert_allclose(score, expected, rtol=1e-12)
 
 
-def test_crps_is_about_twice_the_mean_pinball_loss() -> None:
+def test_crps_is_twice_the_mean_pinball_loss_and_keeps_its_digits_far_from_zero() -> None:
     tau = (np.arange(2000) + 0.5) / 2000
     q = np.log(tau / (1 - tau))[None, :]
     np.testing.assert_allclose(crps(q, [0.7]), 2 * pinball(q, [0.7], tau).mean(axis=1), rtol=1e-12)
-
-
-def test_crps_keeps_its_digits_far_from_zero() -> None:
     q = np.array([[0.0, 1.0, 3.0]])
     np.testing.assert_allclose(crps(q + 2.0**40, [2.0**40 + 2]), crps(q, [2.0]), rtol=1e-12)
 
 
-def test_energy_score_of_one_response_is_the_crps_and_blocks_change_nothing(monkeypatch) -> None:
-    draws = np.sort(np.random.default_rng(0).normal(size=(4, 30)), axis=1)
-    y = np.array([0.0, 1.0, -2.0, 5.0])
-    np.testing.assert_allclose(energy_score(draws[:, :, None], y[:, None]), crps(draws, y), rtol=1e-12)
-    monkeypatch.setattr(sys.modules["genbayes.metrics.crps"], "BLOCK", 4)  # `metrics.crps` is the function
-    np.testing.assert_allclose(energy_score(draws[:, :, None], y[:, None]), crps(draws, y), rtol=1e-12)
-
-
-def test_the_true_distribution_scores_better_than_a_shifted_one() -> None:
+@pytest.mark.parametrize("block", [4, 1_024])
+def test_energy_score_of_one_response_is_the_crps_and_best_at_the_true_distribution(monkeypatch, block: int) -> None:
+    monkeypatch.setattr(sys.modules["genbayes.metrics.crps"], "BLOCK", block)  # `metrics.crps` is the function
     rng = np.random.default_rng(0)
+    draws, y = np.sort(rng.normal(size=(4, 30)), axis=1), np.array([0.0, 1.0, -2.0, 5.0])
+    np.testing.assert_allclose(energy_score(draws[:, :, None], y[:, None]), crps(draws, y), rtol=1e-12)
     y, samples = rng.normal(size=(200, 2)), rng.normal(size=(200, 50, 2))
     assert energy_score(samples, y).mean() < energy_score(samples + 1.0, y).mean()
 
 
-def test_each_column_of_quantiles_has_its_own_level() -> None:
+def test_each_column_of_quantiles_has_its_own_level_and_the_quantile_the_smallest_mean_pinball_loss() -> None:
     q, y = np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([1.0, 1.0])
     columns = [pinball(q[:, j], y, tau) for j, tau in enumerate((0.1, 0.8))]
     np.testing.assert_array_equal(pinball(q, y, [0.1, 0.8]), np.stack(columns, axis=1))
-
-
-def test_the_mean_pinball_loss_is_smallest_at_the_quantile() -> None:
-    y = np.random.default_rng(0).normal(size=501)
-    candidates = np.linspace(-2, 2, 81)
+    y, candidates = np.random.default_rng(0).normal(size=501), np.linspace(-2, 2, 81)
     losses = [pinball(np.full(501, c), y, 0.8).mean() for c in candidates]
     assert abs(candidates[np.argmin(losses)] - np.quantile(y, 0.8)) <= 0.05
 

@@ -13,7 +13,6 @@ from genbayes.models import ModularJumpGP, RegimeGP, StationaryGP, jump_gp
 from genbayes.persistence import State, read_state, write_state
 
 TAU = [0.001, 0.1, 0.5, 0.9, 0.999]
-BOTH = pytest.mark.parametrize("name", ["modular", "regime"])
 Runs = tuple[FloatArray, FloatArray]
 JumpGP = ModularJumpGP | RegimeGP
 
@@ -70,14 +69,6 @@ def test_the_modular_jump_gp_wins_at_a_sharp_step_of_one_input(seed: int) -> Non
     assert mean_crps(jump, (X_new, y_new)) < 0.9 * mean_crps(plain, (X_new, y_new))
 
 
-def test_each_regime_has_a_gp_of_its_own(fitted: dict[str, Any]) -> None:
-    model = fitted["regime"]
-    assert model.n_regimes_ == 2
-    assert sum(len(gp.runs) for gp in model.gp_.gps) == 200
-    slow, quick = (gp.parameters.length[0] for gp in model.gp_.gps)
-    assert quick < slow  # sin(8 x) against x / 2
-
-
 @pytest.mark.parametrize(
     ("name", "edge", "low", "share"),
     [
@@ -96,26 +87,28 @@ def test_beside_the_jump_a_run_is_on_one_level_or_the_other(
     assert dist.std()[0] > 2
 
 
-def test_far_from_the_jump_a_run_is_on_its_own_level(fitted: dict[str, Any]) -> None:
-    lower, upper = fitted["regime"].predict_interval([[0.0, -0.8], [0.0, 0.8]], level=0.9)
+def test_far_from_the_jump_a_run_is_on_its_own_level_by_a_gp_of_its_own(fitted: dict[str, Any]) -> None:
+    model = fitted["regime"]
+    lower, upper = model.predict_interval([[0.0, -0.8], [0.0, 0.8]], level=0.9)
     np.testing.assert_allclose((lower + upper) / 2, [0.0, 6.0], atol=0.5)
     assert (upper - lower < 1.5).all()
+    assert model.n_regimes_ == 2
+    assert sum(len(gp.runs) for gp in model.gp_.gps) == 200
+    slow, quick = (gp.parameters.length[0] for gp in model.gp_.gps)
+    assert quick < slow  # sin(8 x) against x / 2
 
 
-def test_accuracy_is_that_of_new_runs(fitted: dict[str, Any]) -> None:
+def test_accuracy_is_that_of_new_runs_and_no_better_than_the_runs_allow(fitted: dict[str, Any]) -> None:
     model, (X, y) = fitted["regime"], band(2_000, 2)
     share = np.mean(model.gp_.classifier.probabilities(model._scaled(X)).argmax(axis=1) == (y > 3))
     standard_error = np.sqrt(share * (1 - share) * (1 / 200 + 1 / 2_000))
     assert 0.9 < model.accuracy_ <= 1
     assert abs(model.accuracy_ - share) < 3 * standard_error + 0.01  # folds learn from fewer rows
     assert 0.9 < fitted["modular"].gp_.accuracy < 1
-
-
-def test_accuracy_is_no_better_than_the_runs_allow() -> None:
-    """A run is on the other level in 15 of 100 cases, whatever x: no classifier is right more often than 85%."""
     rng = np.random.default_rng(6)
     X = rng.uniform(-1, 1, (200, 1))
-    y = 6.0 * ((X[:, 0] > 0) ^ (rng.uniform(size=200) < 0.15)) + 0.2 * rng.standard_normal(200)
+    other_level = rng.uniform(size=200) < 0.15  # whatever x: no classifier is right more often than 85%
+    y = 6.0 * ((X[:, 0] > 0) ^ other_level) + 0.2 * rng.standard_normal(200)
     accuracy = RegimeGP(n_starts=1, random_state=0).fit(X, y).accuracy_
     assert abs(accuracy - 0.85) < 3 * np.sqrt(0.85 * 0.15 / 200)  # false alarm 1 in 370
 
@@ -130,32 +123,27 @@ def test_three_levels_are_three_regimes(kind: Any, n: int, said: str) -> None:
     np.testing.assert_allclose(model.predict([[-0.7], [0.0], [0.8]]), [0, 10, 20], atol=1.5)
 
 
-def test_with_one_regime_the_regime_gp_is_the_stationary_gp() -> None:
+def test_with_one_regime_both_are_the_stationary_gp() -> None:
     X, y = smooth()
-    model, plain = (kind(n_starts=2, random_state=0).fit(X, y) for kind in (RegimeGP, StationaryGP))
-    assert (model.n_regimes_, model.accuracy_) == (1, 1)
-    assert isinstance(model.predict_distribution(X), Normal)
+    regime, plain = (kind(n_starts=2, random_state=0).fit(X, y) for kind in (RegimeGP, StationaryGP))
+    assert (regime.n_regimes_, regime.accuracy_) == (1, 1)
+    assert isinstance(regime.predict_distribution(X), Normal)
     for of in ("run", "mean"):
-        ours, theirs = (each.predict_distribution(X, of=of).ppf(TAU) for each in (model, plain))
+        ours, theirs = (each.predict_distribution(X, of=of).ppf(TAU) for each in (regime, plain))
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
-
-
-def test_without_a_jump_the_modular_jump_gp_predicts_as_the_stationary_gp() -> None:
     X, y = smooth(80, 3)
-    model, plain = (kind(random_state=0).fit(X, y) for kind in (ModularJumpGP, StationaryGP))
-    if model.gp_.classifier is None:
-        assert model.summary()["regimes"] == "one: a stationary GP"
-        assert isinstance(model.predict_distribution(X), Normal)
-    X_new = np.linspace(-1, 1, 50)[:, None]
-    assert np.abs(model.predict(X_new) - plain.predict(X_new)).max() < 0.15
+    modular, plain = (kind(random_state=0).fit(X, y) for kind in (ModularJumpGP, StationaryGP))
+    if modular.gp_.classifier is None:
+        assert modular.summary()["regimes"] == "one: a stationary GP"
+        assert isinstance(modular.predict_distribution(X), Normal)
+    X = np.linspace(-1, 1, 50)[:, None]
+    assert np.abs(modular.predict(X) - plain.predict(X)).max() < 0.15
 
 
-def test_regimes_are_kept_if_and_only_if_left_out_runs_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    for ratio, kept in ((0.99, 2), (1.0, 1), (1.01, 1)):
-        monkeypatch.setattr(
-            jump_gp, "_left_out_crps", lambda gp, weight, runs, r=ratio: r if gp.n_regimes == 2 else 1.0
-        )
-        assert ModularJumpGP(n_starts=1, random_state=0).fit(*disc(80, 0)).gp_.n_regimes == kept
+@pytest.mark.parametrize(("ratio", "kept"), [(0.99, 2), (1.0, 1), (1.01, 1)])
+def test_regimes_are_kept_if_and_only_if_left_out_runs_say_so(monkeypatch, ratio: float, kept: int) -> None:
+    monkeypatch.setattr(jump_gp, "_left_out_crps", lambda gp, weight, runs: ratio if gp.n_regimes == 2 else 1.0)
+    assert ModularJumpGP(n_starts=1, random_state=0).fit(*disc(80, 0)).gp_.n_regimes == kept
 
 
 def test_the_left_out_crps_that_decides_is_that_of_new_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,14 +163,11 @@ def test_the_left_out_crps_that_decides_is_that_of_new_runs(monkeypatch: pytest.
     assert mean_crps(model, (X, y)) < left_out
 
 
-def test_a_regime_with_hardly_any_runs_gets_no_gp_of_its_own() -> None:
+def test_the_number_of_regimes_may_be_given_but_one_with_hardly_any_runs_gets_no_gp_of_its_own() -> None:
     X, y = smooth(80)
-    y[:6] += 20.0
-    assert RegimeGP(n_regimes=2, n_starts=1, random_state=0).fit(X, y).n_regimes_ == 1
-
-
-def test_the_number_of_regimes_may_be_given() -> None:
-    assert RegimeGP(n_regimes=2, n_starts=1, random_state=0).fit(*band(80, 3)).n_regimes_ == 2
+    few = X, y + 20.0 * (np.arange(80) < 6)
+    model = RegimeGP(n_regimes=2, n_starts=1, random_state=0)
+    assert [model.fit(*runs).n_regimes_ for runs in (band(80, 3), few)] == [2, 1]
 
 
 @pytest.mark.parametrize("settings", [{"n_regimes": 1}, {"n_regimes": 2.5}, {"n_starts": 0}])
@@ -191,28 +176,23 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> No
         RegimeGP(**settings).fit(*smooth())
 
 
-@BOTH
-def test_gps_and_classifier_survive_the_file(fitted: dict[str, Any], name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "regimes"), [("modular", "two"), ("regime", "2")])
+def test_gps_and_classifier_survive_the_file_and_summaries_tell_the_regimes(fitted, name, regimes, tmp_path) -> None:
     model, X = fitted[name], band(50, 5)[0]
     again = load(model.save(tmp_path / "model.gb"))
     np.testing.assert_array_equal(again.predict_quantiles(X, TAU), model.predict_quantiles(X, TAU))
     assert again.summary() == model.summary()
+    assert model.summary()["regimes"] == regimes
+    if name == "regime":
+        assert sum(int(n) for n in model.summary()["runs of each regime"].split(", ")) == 200
 
 
-@BOTH
+@pytest.mark.parametrize("name", ["modular", "regime"])
 @pytest.mark.parametrize("n_regimes", [0, 3, "two"])
-def test_a_file_with_another_number_of_regimes_is_refused(
-    fitted: dict[str, Any], name: str, n_regimes: Any, tmp_path: Path
-) -> None:
+def test_a_file_with_another_number_of_regimes_is_refused(fitted, name: str, n_regimes: Any, tmp_path: Path) -> None:
     state = read_state(fitted[name].save(tmp_path / "model.gb"))
     learnt = state.values["learnt"]
     changed = {**learnt, "values": {**learnt["values"], "n_regimes": n_regimes}}
     write_state(tmp_path / "bad.gb", State(state.kind, {**state.values, "learnt": changed}, state.arrays))
     with pytest.raises(UnreadableFile, match="must"):
         load(tmp_path / "bad.gb")
-
-
-def test_summaries_tell_the_regimes(fitted: dict[str, Any]) -> None:
-    modular, regime = (fitted[name].summary() for name in ("modular", "regime"))
-    assert (modular["regimes"], regime["regimes"]) == ("two", "2")
-    assert sum(int(n) for n in regime["runs of each regime"].split(", ")) == 200

@@ -3,6 +3,7 @@
 import pickle
 from importlib import metadata
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -27,8 +28,7 @@ class Mine(StationaryGP):
 def test_every_model_of_ours_is_where_the_registry_says_and_says_what_it_assumes(model: RegisteredModel) -> None:
     cls = model.load_class()
     assert f"{cls.__module__}:{cls.__qualname__}" == model.home
-    assert model.assumes
-    assert model.suits
+    assert all((model.assumes, model.suits))
 
 
 @pytest.mark.parametrize(("name", "home"), OUR_PARTS.items())
@@ -45,41 +45,27 @@ def test_every_class_is_offered_by_the_folder_of_models() -> None:
 
 
 @pytest.mark.parametrize("wrap", [lambda m: m, ConformalSurrogate, lambda m: AutoSurrogate(candidates={"mine": m})])
-def test_a_model_is_saved_only_once_it_is_registered_and_then_loads(wrap, tmp_path: Path) -> None:
+def test_a_model_is_saved_only_once_it_is_registered_and_then_loads_by_its_name_on_disk(wrap, tmp_path: Path) -> None:
     model = wrap(Mine(random_state=0)).fit(X, Y)
     with pytest.raises(InvalidInput, match=r"must be registered to be saved, got Mine; call .*register_model\('mine',"):
         model.save(tmp_path / "model.gb")
     assert not list(tmp_path.iterdir())
-    register_model("mine", Mine)
-    again = load(model.save(tmp_path / "model.gb"))
-    assert type(again) is type(model)
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-
-def test_the_name_on_disk_is_not_the_name_of_the_class(tmp_path: Path) -> None:
     register_model("mine", Mine, disk_name="lab.gp")
-    path = Mine(random_state=0).fit(X, Y).save(tmp_path / "model.gb")
-    assert b'"class": "lab.gp"' in path.read_bytes()
-    assert type(load(path)) is Mine
+    path = model.save(tmp_path / "model.gb")
+    assert b'"lab.gp"' in path.read_bytes()
+    assert type(load(path)) is type(model)
+    np.testing.assert_array_equal(load(path).predict(X), model.predict(X))
 
 
 def test_a_registered_model_is_a_candidate_by_name_and_unasked_where_it_is_worth_trying() -> None:
+    register_model("mine", Mine, title="first")  # registered again, one's own is replaced
     register_model("mine", Mine, title="my GP", worth_trying=lambda facts: facts.n < 20)
     assert AutoSurrogate(candidates=["mine"], random_state=0).fit(X, Y).report_.entries[0].title == "my GP"
     for n in (10, 30):
         tried = [candidate.name for candidate in choose_candidates(None, Facts(n=n, n_regimes=1))]
         assert ("mine" in tried) == (n < 20)
-
-
-def test_a_model_gets_what_its_constructor_takes() -> None:
-    facts = Facts(n=10, n_regimes=1, categorical=(0,), bounds=(0.0, None))
+    facts = Facts(n=10, n_regimes=1, categorical=(0,), bounds=(0.0, None))  # a model gets what its constructor takes
     assert repr(registered_models()["gp"].make(facts, 7)) == "StationaryGP(categorical=(0,), random_state=7)"
-
-
-def test_registering_again_replaces_a_model_of_ones_own_and_nothing_else() -> None:
-    register_model("mine", Mine, title="first")
-    register_model("mine", Mine, title="second")
-    assert registered_models()["mine"].title == "second"
 
 
 @pytest.mark.parametrize(
@@ -112,9 +98,7 @@ def test_a_file_of_a_plug_in_that_is_missing_says_which(tmp_path: Path, monkeypa
     path = Mine(random_state=0).fit(X, Y).save(tmp_path / "model.gb")
     package = Mine.__module__.partition(".")[0]
     monkeypatch.delitem(registry._models, "mine")
-    with pytest.raises(
-        UnreadableFile, match=f"{package} must be installed to load a Mine, got none; install it, or import"
-    ):
+    with pytest.raises(UnreadableFile, match=f"{package} must be installed to load a Mine, got none; install it, or"):
         load(path)
     assert "forest" in registered_models()
     monkeypatch.delitem(registry._models, "forest")
@@ -122,40 +106,28 @@ def test_a_file_of_a_plug_in_that_is_missing_says_which(tmp_path: Path, monkeypa
         load(write_state(tmp_path / "old.gb", State("QuantileForest")))
 
 
-class Point:
-    """An entry point, as `importlib.metadata` gives them."""
-
-    value = "plugin:thing"
-
-    def __init__(self, found) -> None:
-        self.found = found
-
-    def load(self):
-        if isinstance(self.found, Exception):
-            raise self.found
-        return self.found
-
-
 ENTRY = RegisteredModel("theirs", "their GP", Mine, "Theirs")
+
+
+def point(**load: object) -> Mock:
+    """An entry point, as `importlib.metadata` gives them."""
+    return Mock(value="plugin:thing", load=Mock(**load))
 
 
 @pytest.mark.parametrize("found", [ENTRY, lambda: register_model("theirs", Mine, disk_name="Theirs")])
 def test_plug_ins_are_found_by_their_entry_point_and_need_not_travel(found, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_entry_points", lambda: [Point(found)])
+    monkeypatch.setattr(registry, "_entry_points", lambda: [point(return_value=found)])
     assert registered_models()["theirs"].load_class() is Mine
     assert registered_here() == ()
 
 
 def test_a_broken_plug_in_is_named_once_and_the_rest_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [Point(ImportError("no such thing")), Point(ENTRY)]
+    assert set(registry._entry_points()) == set(metadata.entry_points(group="genbayes.models"))
+    points = [point(side_effect=ImportError("no such thing")), point(return_value=ENTRY)]
     monkeypatch.setattr(registry, "_entry_points", lambda: points)
     with pytest.warns(GenBayesWarning, match="'plugin:thing' could not be loaded, its models are left out: no such"):
         assert "theirs" in registered_models()
     assert "theirs" in registered_models()  # no second warning
-
-
-def test_entry_points_of_the_group_are_those_of_the_installed_packages() -> None:
-    assert set(registry._entry_points()) == set(metadata.entry_points(group="genbayes.models"))
 
 
 def test_what_is_registered_here_travels_with_an_automatic_surrogate(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ IRRELEVANT = (
     "tests/baselines/r",
     "tests/docs",
     "tests/test_architecture.py",
-    "tests/test_import_time.py",
+    "tests/test_lazy.py",
     "tests/campaign/test_storm.py",
     "tests/campaign/test_storm.py",
     "src/genbayes/benchmarks",

@@ -1,6 +1,6 @@
 """Trees as arrays answer as the trees they were read from, and a crafted file cannot send a walk astray."""
 
-from dataclasses import replace
+from dataclasses import fields
 
 import lightgbm
 import numpy as np
@@ -38,32 +38,21 @@ def test_a_row_reaches_the_leaf_that_scikit_learn_sends_it_to(arrays, grown) -> 
     np.testing.assert_array_equal(leaf, np.column_stack([tree.apply(X) for tree in grown]))
 
 
-def test_groups_of_trees_add_up_their_answers(arrays, grown) -> None:
+@pytest.mark.parametrize("n_at_once", [7, 10**6])
+def test_groups_of_trees_add_up_their_answers_in_blocks_of_any_size(arrays, grown, n_at_once: int, monkeypatch) -> None:
+    monkeypatch.setattr(module, "N_AT_ONCE", n_at_once)
     X = np.random.default_rng(2).standard_normal((50, 4)).astype(np.float32)
     first, second, third = (tree.predict(X) for tree in grown)
     np.testing.assert_allclose(arrays.sums(X, np.array([0, 2])), np.column_stack([first + second, third]))
 
 
-def test_answers_do_not_depend_on_how_many_rows_are_walked_at_once(arrays, monkeypatch) -> None:
-    X = np.random.default_rng(3).standard_normal((40, 4))
-    together = arrays.sums(X, ONE)
-    monkeypatch.setattr(module, "N_AT_ONCE", 7)
-    np.testing.assert_array_equal(arrays.sums(X, ONE), together)
-
-
-def test_lightgbm_s_trees_add_up_to_its_prediction(runs) -> None:
-    settings = {"objective": "quantile", "alpha": 0.8, "num_leaves": 9, "verbosity": -1, "num_threads": 1}
+@pytest.mark.parametrize("shape", [{"num_leaves": 9}, {"min_data_in_leaf": 299}], ids=["trees", "without a split"])
+def test_lightgbm_s_trees_add_up_to_its_prediction(runs, shape: dict[str, int]) -> None:
+    settings = {"objective": "quantile", "alpha": 0.8, "verbosity": -1, "num_threads": 1, **shape}
     model = lightgbm.train(settings, lightgbm.Dataset(*runs), num_boost_round=30)
     trees = TreeArrays.join(trees_from_lightgbm(model.model_to_string()))
     X = np.random.default_rng(4).standard_normal((200, 4))
     np.testing.assert_allclose(trees.sums(X, ONE)[:, 0], model.predict(X), rtol=1e-9, atol=1e-12)
-
-
-def test_a_lightgbm_model_without_a_split_is_its_constant(runs) -> None:
-    settings = {"objective": "quantile", "alpha": 0.8, "min_data_in_leaf": 299, "verbosity": -1, "num_threads": 1}
-    model = lightgbm.train(settings, lightgbm.Dataset(*runs), num_boost_round=5)
-    trees = TreeArrays.join(trees_from_lightgbm(model.model_to_string()))
-    np.testing.assert_allclose(trees.sums(runs[0][:3], ONE)[:, 0], model.predict(runs[0][:3]))
 
 
 def test_a_threshold_belongs_to_the_left(arrays) -> None:
@@ -73,40 +62,32 @@ def test_a_threshold_belongs_to_the_left(arrays) -> None:
     np.testing.assert_array_equal(TreeArrays.join([stump]).sums(X, ONE).ravel(), [10.0, 20.0])
 
 
-def crafted(arrays: TreeArrays, name: str, where: int, value: float) -> State:
+def crafted(arrays: TreeArrays, name: str, where: int, value: float) -> dict[str, np.ndarray]:
     part = getattr(arrays, name).copy()
     part[where] = value
-    return replace(arrays, **{name: part}).to_state()
+    return {name: part}
 
 
 @pytest.mark.parametrize(
-    ("name", "where", "value"),
+    ("change", "sentence"),
     [
-        ("left", 4, 0),  # back to a parent: the walk would never end
-        ("left", 0, 3),  # into the next tree
-        ("right", -2, 10**6),  # beyond all nodes
-        ("right", 0, -1),
-        ("feature", 0, 4),  # a column that does not exist
-        ("feature", 0, -1),
-        ("value", 1, np.nan),
-        ("root", 0, 1),
-        ("root", 2, 0),
-        ("root", 2, 10**6),
+        *[
+            (lambda arrays, case=case: crafted(arrays, *case), "must lead from root to leaf")
+            for case in [
+                ("left", 4, 0),  # back to a parent: the walk would never end
+                ("left", 0, 3),  # into the next tree
+                ("right", -2, 10**6),  # beyond all nodes
+                ("right", 0, -1),
+                ("feature", 0, 4),  # a column that does not exist
+                ("feature", 0, -1),
+                *[("value", 1, np.nan), ("root", 0, 1), ("root", 2, 0), ("root", 2, 10**6)],
+            ]
+        ],
+        (lambda arrays: {part.name: np.zeros(0, np.int32) for part in fields(arrays)}, "must lead from root to leaf"),
+        (lambda arrays: {"left": arrays.left.astype(np.float32)}, "must be whole numbers, got float32"),
     ],
 )
-def test_a_walk_that_could_go_astray_is_refused(arrays, name: str, where: int, value: float) -> None:
-    with pytest.raises(UnreadableFile, match="must lead from root to leaf"):
-        TreeArrays.from_state(crafted(arrays, name, where, value), n_inputs=4)
-
-
-def test_node_numbers_that_are_not_whole_are_refused(arrays) -> None:
+def test_a_walk_that_could_go_astray_is_refused(arrays, change, sentence: str) -> None:
     state = arrays.to_state()
-    crooked = State(state.kind, {}, {**state.arrays, "left": state.arrays["left"].astype(np.float32)})
-    with pytest.raises(UnreadableFile, match="must be whole numbers, got float32"):
-        TreeArrays.from_state(crooked, n_inputs=4)
-
-
-def test_no_trees_at_all_are_refused() -> None:
-    empty = {name: np.zeros(0, np.int32) for name in ("root", "left", "right", "feature", "threshold", "value")}
-    with pytest.raises(UnreadableFile, match="must lead from root to leaf"):
-        TreeArrays.from_state(State("TreeArrays", {}, empty), n_inputs=4)
+    with pytest.raises(UnreadableFile, match=sentence):
+        TreeArrays.from_state(State(state.kind, state.values, state.arrays | change(arrays)), n_inputs=4)

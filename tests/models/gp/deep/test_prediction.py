@@ -58,38 +58,29 @@ def test_each_draw_is_kriging_twice(kernel: Kernel, hidden: Hidden) -> None:
     np.testing.assert_array_equal(noise, draws.tau2 * draws.nugget)
 
 
-def test_moments_follow_the_law_of_total_variance() -> None:
+def test_moments_follow_the_law_of_total_variance_and_a_slice_keeps_some_draws() -> None:
     draws = make_draws(n_draws=6)
-    means, variances, noise = predict_each_draw(draws, X_NEW)
+    means, variances, noise = each = predict_each_draw(draws, X_NEW)
     total = predict_deep_gp(draws, X_NEW)
     np.testing.assert_allclose(total.mean, means.mean(axis=0))
     second_moment = np.mean(variances + means**2, axis=0)
     np.testing.assert_allclose(total.latent_variance, second_moment - means.mean(axis=0) ** 2)
     np.testing.assert_allclose(total.noise_variance, np.full(7, noise.mean()))
+    assert len(draws[1::2]) == 3
+    for whole, part in zip(each, predict_each_draw(draws[1::2], X_NEW), strict=True):
+        np.testing.assert_array_equal(whole[1::2], part)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_without_noise_the_runs_are_interpolated(kernel: Kernel) -> None:
+def test_without_noise_the_runs_are_interpolated_and_one_that_is_known_already_teaches_nothing(kernel: Kernel) -> None:
     draws = make_draws(kernel=kernel, nugget=NOISE_FREE)
     at_runs = predict_deep_gp(draws, X)
     np.testing.assert_allclose(at_runs.mean, draws.y, atol=1e-3)
     assert at_runs.latent_variance.max() < 1e-5
     assert predict_deep_gp(draws, X_NEW).latent_variance.min() > at_runs.latent_variance.max()
-
-
-def test_far_away_the_prior_returns() -> None:
-    draws = make_draws(n_draws=3)
-    means, variances, _ = predict_each_draw(draws, [[1e4, 1e4], [-1e4, 0.0]])
-    np.testing.assert_allclose(means[:, 0], means[:, 1])  # the hidden layer is xi, wherever far away is
-    assert (variances <= draws.tau2[:, None]).all()
-    plugged, _, _ = predict_each_draw(replace(draws, xi=np.zeros((3, 2))), [[1e4, 1e4]])
-    np.testing.assert_array_equal(plugged, predict_each_draw(draws, [[1e4, 1e4]], "mean")[0])
-
-
-def test_the_hidden_layer_s_uncertainty_widens_predictions_between_runs() -> None:
-    draws = make_draws(n_draws=60)
-    drawn, plugged = (predict_deep_gp(draws, X_NEW, hidden).latent_variance.mean() for hidden in ("drawn", "mean"))
-    assert drawn > plugged
+    known, fresh = alc(draws, X, REFERENCE), alc(draws, X_NEW, REFERENCE)
+    assert np.isfinite(known).all()
+    assert known.max() < 1e-3 * fresh.min()
 
 
 def test_predictions_from_saved_arrays_are_the_same_to_the_last_bit() -> None:
@@ -103,15 +94,15 @@ def test_predictions_from_saved_arrays_are_the_same_to_the_last_bit() -> None:
 
 
 def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read() -> list[np.ndarray]:
+        total = predict_deep_gp(draws, X_NEW)
+        return [total.mean, total.latent_variance, *predict_each_draw(draws, X_NEW), alc(draws, X_NEW, REFERENCE)]
+
     draws = make_draws()
-    whole, each, scores = predict_deep_gp(draws, X_NEW), predict_each_draw(draws, X_NEW), alc(draws, X_NEW, REFERENCE)
+    whole = read()
     monkeypatch.setattr(prediction, "CELLS_PER_CHUNK", 30)  # three rows at a time
-    chunked = predict_deep_gp(draws, X_NEW)
-    np.testing.assert_allclose(chunked.mean, whole.mean, atol=1e-9)
-    np.testing.assert_allclose(chunked.latent_variance, whole.latent_variance, atol=1e-9)
-    for one, other in zip(each, predict_each_draw(draws, X_NEW), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-9)
-    np.testing.assert_allclose(alc(draws, X_NEW, REFERENCE), scores, rtol=1e-9)
+    for one, other in zip(read(), whole, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
 def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,50 +132,40 @@ def test_wrong_inputs_are_refused_by_name(call: Callable[[DeepGPDraws], object],
         call(make_draws(1))
 
 
-def test_a_slice_keeps_the_data_and_some_draws() -> None:
-    draws = make_draws(5)
-    some = draws[1::2]
-    assert len(some) == 2
-    for whole, part in zip(predict_each_draw(draws, X), predict_each_draw(some, X), strict=True):
-        np.testing.assert_array_equal(whole[1::2], part)
-
-
 def test_the_hidden_layer_is_known_at_the_training_inputs_and_far_away_the_draw_s_own_numbers() -> None:
-    draws, far = make_draws(2), np.array([[1e5, 0.0]])
+    draws, far = make_draws(2), np.array([[1e5, 0.0], [-1e5, 1e5]])
     for t in range(2):
         layers = DrawnLayers(draws, t)
         for hidden in ("mean", "drawn"):
             np.testing.assert_allclose(layers.hidden(X, hidden), draws.w[t], atol=1e-3)
-        np.testing.assert_allclose(layers.hidden(far, "drawn")[0], draws.xi[t], atol=1e-6)
-        np.testing.assert_allclose(layers.hidden(far, "mean")[0], 0.0, atol=1e-6)
+        np.testing.assert_allclose(layers.hidden(far, "drawn"), [draws.xi[t]] * 2, atol=1e-6)
+        np.testing.assert_allclose(layers.hidden(far, "mean"), 0.0, atol=1e-6)
+    means, variances, _ = predict_each_draw(draws, far)  # the prior returns, wherever far away is
+    np.testing.assert_allclose(means[:, 0], means[:, 1])
+    assert (variances <= draws.tau2[:, None]).all()
+    plugged, _, _ = predict_each_draw(replace(draws, xi=np.zeros((2, 2))), far)
+    np.testing.assert_array_equal(plugged, predict_each_draw(draws, far, "mean")[0])
 
 
-def mean_variance(draws: DeepGPDraws, W: np.ndarray, w_r: np.ndarray) -> float:
-    """Mean over w_r of the variance of an outer layer observed at W, given the parameters of a single draw."""
-    theta = draws.theta_y[0]
-    K = correlate(cdist(W, W, "sqeuclidean"), theta, draws.kernel) + draws.nugget[0] * np.eye(len(W))
-    k = correlate(cdist(w_r, W, "sqeuclidean"), theta, draws.kernel)
-    return float(draws.tau2[0] * np.mean(1 - np.sum(k * np.linalg.solve(K, k.T).T, axis=1)))
+def test_the_hidden_layer_s_uncertainty_widens_predictions_between_runs() -> None:
+    draws = make_draws(n_draws=60)
+    drawn, plugged = (predict_deep_gp(draws, X_NEW, hidden).latent_variance.mean() for hidden in ("drawn", "mean"))
+    assert drawn > plugged
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_one_draw_equals_adding_the_candidate(kernel: Kernel) -> None:
-    draws = make_draws(1, kernel, nugget=0.01)
-    drawn = DrawnLayers(draws, 0)
-    w_c, w_r = drawn.hidden(X_NEW, "mean"), drawn.hidden(REFERENCE, "mean")
-    before = mean_variance(draws, draws.w[0], w_r)
-    after = [mean_variance(draws, np.vstack([draws.w[0], w]), w_r) for w in w_c]
-    np.testing.assert_allclose(alc(draws, X_NEW, REFERENCE), before - np.array(after), rtol=1e-8)
+def test_alc_equals_adding_the_candidate_averaged_over_draws(kernel: Kernel) -> None:
+    draws = make_draws(3, kernel, nugget=0.01)
 
+    def mean_variance(t: int, W: np.ndarray, w_r: np.ndarray) -> float:
+        """Mean over w_r of the variance of an outer layer observed at W, given the parameters of a draw."""
+        variance = krige(W, np.zeros(len(W)), w_r, draws.theta_y[t], draws.nugget[t], kernel)[1]
+        return float(draws.tau2[t] * np.mean(variance))
 
-def test_scores_average_over_draws() -> None:
-    draws = make_draws(3)
-    each = [alc(draws[t : t + 1], X_NEW, REFERENCE) for t in range(3)]
-    np.testing.assert_allclose(alc(draws, X_NEW, REFERENCE), np.mean(each, axis=0))
-
-
-def test_a_run_that_is_known_already_teaches_nothing() -> None:
-    draws = make_draws(4, nugget=NOISE_FREE)
-    known, fresh = alc(draws, X, REFERENCE), alc(draws, X_NEW, REFERENCE)
-    assert np.isfinite(known).all()
-    assert known.max() < 1e-3 * fresh.min()
+    scores = []
+    for t, w in enumerate(draws.w):
+        w_c, w_r = (DrawnLayers(draws, t).hidden(x, "mean") for x in (X_NEW, REFERENCE))
+        after = [mean_variance(t, np.vstack([w, row]), w_r) for row in w_c]
+        scores.append(mean_variance(t, w, w_r) - np.array(after))
+        np.testing.assert_allclose(alc(draws[t : t + 1], X_NEW, REFERENCE), scores[t], rtol=1e-8)
+    np.testing.assert_allclose(alc(draws, X_NEW, REFERENCE), np.mean(scores, axis=0), rtol=1e-8)

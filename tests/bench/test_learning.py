@@ -222,12 +222,7 @@ def test_a_table_that_marks_stand_ins_says_of_what_once(title: str) -> None:
 
 def test_the_figure_has_means_with_two_standard_errors_and_the_papers_points() -> None:
     series = series_of(picture_of(build_report(designs(al=3.0, al_random=6.0)), "figure5-rocket"))
-    assert list(series) == [
-        "ModelProposer, chosen runs",
-        "same model, random runs",
-        "paper: GBC-AL",
-        "paper: DGP+ALC",
-    ]
+    assert list(series) == ["ModelProposer, chosen runs", "same model, random runs", "paper: GBC-AL", "paper: DGP+ALC"]
     np.testing.assert_allclose(
         series["ModelProposer, chosen runs"].get_ydata(), 1.015 * 3.0 / np.array(SIZES["rocket"])
     )
@@ -246,9 +241,7 @@ def test_the_band_is_two_standard_errors_wide_to_either_side() -> None:
 
 @pytest.mark.parametrize(("factor", "scale"), [(3.0, "log"), (0.2, "linear")])
 def test_the_axis_is_logarithmic_where_values_span_a_decade(factor: float, scale: str) -> None:
-    own = [
-        record("grace", "al", 0, {}, detail={"curve": {"n": [110, 500], "rmspe": [1.0 + factor * 5, 1.0]}}),
-    ]
+    own = [record("grace", "al", 0, {}, detail={"curve": {"n": [110, 500], "rmspe": [1.0 + factor * 5, 1.0]}})]
     figure = picture_of(build_report(own), "figure6-grace").figure
     assert figure is not None
     assert figure.axes[0].get_yscale() == scale

@@ -5,15 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from genbayes_bench.paper_values import (
-    PAPER,
-    REFERENCE,
-    STANDS_FOR,
-    SUMMARY,
-    Published,
-    SummaryRow,
-    published,
-)
+from genbayes_bench.paper_values import PAPER, REFERENCE, STANDS_FOR, SUMMARY, Published, SummaryRow, published
 from genbayes_bench.problems import PROBLEMS
 
 SHARED = Path(__file__).parents[3] / "shared"

@@ -561,8 +561,7 @@ def test_installed_packages_are_found_with_their_versions(with_stand_ins) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "noise"),
-    [(RHomGP(), 20), (RHetGP(), 200), (RHetGP(kernel="squared-exponential"), 100)],
+    ("model", "noise"), [(RHomGP(), 20), (RHetGP(), 200), (RHetGP(kernel="squared-exponential"), 100)]
 )
 def test_hetgp_is_called_as_its_manual_says(with_stand_ins, few, model, noise: float) -> None:
     X, y, X_new = few

@@ -1,13 +1,17 @@
-"""What all tests share: names that are the same in every process, and no model that another test registered."""
+"""What all tests share: names that are the same in every process, no model that another test registered, a terminal."""
 
+import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from genbayes.cli.main import answer
 from genbayes.distribution import Normal
 from genbayes.models import registry
 
@@ -36,3 +40,30 @@ def make_model() -> Callable[..., Any]:
         return SimpleNamespace(predict_distribution=predict_distribution, **attributes)
 
     return make
+
+
+@dataclass
+class Answer:
+    """What a command line came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+    @property
+    def lines(self) -> str:
+        """Standard output without the line breaks of a narrow terminal."""
+        return " ".join(self.out.split())
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run a command line in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return lambda *words: Answer(answer(words), *capfd.readouterr())

@@ -20,8 +20,10 @@ FRAME = pd.DataFrame(
 )
 
 
-def test_text_categories_and_yes_no_are_categorical() -> None:
+def test_text_categories_and_yes_no_are_categorical_and_numbers_in_an_object_array_are_not() -> None:
     assert InputTable.of(FRAME).categorical == (True, True, True, False, False)
+    X = np.array([["He", 1.5], ["O2", 2]], dtype=object)
+    assert InputTable.of(X).categorical == (True, False)
 
 
 @pytest.mark.parametrize("which", ["stage", 3, -2])
@@ -29,17 +31,9 @@ def test_numbers_that_the_model_calls_categorical_are(which: str | int) -> None:
     assert InputTable.of(FRAME, SimpleNamespace(categorical=[which])).categorical[3]
 
 
-def test_columns_of_an_array_are_named_by_the_model() -> None:
+def test_columns_of_an_array_are_named_by_the_model_and_a_polars_frame_keeps_its_names() -> None:
     model = SimpleNamespace(feature_names_in_=np.array(["a", "b"], dtype=object))
     assert InputTable.of(np.ones((3, 2)), model).names == ("a", "b")
-
-
-def test_numbers_in_an_object_array_are_numbers() -> None:
-    X = np.array([["He", 1.5], ["O2", 2]], dtype=object)
-    assert InputTable.of(X).categorical == (True, False)
-
-
-def test_a_polars_frame_keeps_its_names() -> None:
     assert InputTable.of(pl.DataFrame({"a": [1.0], "b": ["x"]})).names == ("a", "b")
 
 
@@ -58,8 +52,7 @@ def test_replacing_leaves_the_table_itself_alone() -> None:
 
 
 def test_the_typical_row_has_observed_medians_and_modes() -> None:
-    row = InputTable.of(FRAME).typical_row().X
-    assert row.iloc[0].tolist() == ["O2", "b", True, 2, 0.5]
+    assert InputTable.of(FRAME).typical_row().X.iloc[0].tolist() == ["O2", "b", True, 2, 0.5]
 
 
 def test_of_many_categories_the_commonest_are_tried() -> None:
@@ -80,12 +73,9 @@ def test_other_numbers_are_tried_across_their_whole_range(scale: float) -> None:
     assert np.diff(grid).max() < 0.1 * np.ptp(values)
 
 
-def test_values_over_decades_are_tried_in_every_decade() -> None:
+def test_values_over_decades_are_tried_in_every_decade_and_a_constant_at_its_value() -> None:
     values = 10.0 ** np.random.default_rng(0).uniform(-12, 0, size=200)
     assert set(np.floor(np.log10(spread_values(values, 60)))) >= set(range(-11, 0))
-
-
-def test_a_constant_column_is_tried_at_its_value() -> None:
     assert spread_values(np.full(9, 0.3), 20).tolist() == [0.3]
 
 

@@ -12,27 +12,22 @@ from genbayes.arrays import FloatArray
 from genbayes_bench.designs import DESIGNS, ByModel, Design, left_over, play
 from genbayes_bench.measure import measure
 from genbayes_bench.plan import Job
-from genbayes_bench.problems import PROBLEMS
+from genbayes_bench.problems import PROBLEMS, Problem
 from genbayes_bench.problems.design import Sequential, Start
 from genbayes_bench.problems.formulas import HL20_LOWER, HL20_UPPER, ROCKET_LOWER, ROCKET_UPPER, bump
 from genbayes_bench.record import read_records
-from genbayes_bench.registry import Registry, load_registry
+from genbayes_bench.registry import load_registry
 from genbayes_bench.report import read_report
 from genbayes_bench.runner import run_benchmark
-
-RANGES = {
-    "rocket": (ROCKET_LOWER, ROCKET_UPPER), "rocket_hl20": (HL20_LOWER, HL20_UPPER), "proxy7": ([0.0] * 7, [1.0] * 7),
-}  # fmt: skip
 
 
 class Corner:
     """Chooses the corner 1, 1, ..., and predicts the mean."""
 
     def __init__(self, start: Start, noise: str) -> None:
-        self.seen: list[int] = []
+        pass
 
     def choose(self, X: FloatArray, y: FloatArray, rng: np.random.Generator) -> FloatArray:
-        self.seen.append(len(y))
         return np.ones((1, X.shape[1]))
 
     def predict(self, X: FloatArray, y: FloatArray, X_test: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -43,34 +38,20 @@ CORNER = Design("corner", "the corner", Corner, "corner")
 
 
 def short(problem: str = "rocket", n: int = 53) -> Sequential:
-    sequential = PROBLEMS[problem].sequential
-    assert sequential is not None
-    return replace(sequential, n_runs=n, n_random=n, n_deep=n, checkpoints=(n - 3, n - 1, n))
+    return replace(PROBLEMS[problem].sequential, n_runs=n, n_random=n, n_deep=n, checkpoints=(n - 3, n - 1, n))
 
 
-def test_runs_are_chosen_one_by_one_and_scored_at_the_checkpoints() -> None:
-    scores, detail = play(CORNER, short(), replicate=2)
-    assert detail["curve"]["n"] == [50, 52, 53]
-    assert scores == {"rmse": detail["curve"]["rmse"][-1]}
-    assert detail["n_test"] == 1_000
-    assert "not that of the same number for methods that are given their runs" in detail["note"]
-
-
-def registry_with_short_rocket() -> Registry:
-    registry = load_registry()
-    problem = replace(registry.problems["rocket"], sequential=short())
-    return replace(
-        registry,
-        problems={**registry.problems, "rocket": problem},
-        methods={**registry.methods, "corner": CORNER},  # type: ignore[dict-item]
+def test_runs_are_chosen_one_by_one_and_a_record_has_scores_at_the_checkpoints_and_the_time_of_the_whole() -> None:
+    known = load_registry()
+    problems = {"rocket": replace(known.problems["rocket"], sequential=short())}
+    found = measure(
+        Job("rocket", "paper", "corner", 53, 4), replace(known, problems=problems, methods={"corner": CORNER})
     )
-
-
-def test_a_record_of_a_design_has_its_curve_and_the_time_of_the_whole() -> None:
-    found = measure(Job("rocket", "paper", "corner", 53, 4), registry_with_short_rocket())
     assert found.error is None
     assert (found.n_train, found.n_test, found.n_inputs, found.seed) == (53, 1_000, 3, 4)
     assert found.detail["curve"]["n"] == [50, 52, 53]
+    assert found.scores == {"rmse": found.detail["curve"]["rmse"][-1]}
+    assert "not that of the same number for methods that are given their runs" in found.detail["note"]
     assert found.fit_seconds > 0
     assert found.predict_seconds == 0
 
@@ -94,9 +75,7 @@ def test_every_design_chooses_and_predicts(name: str) -> None:
 
 def test_what_is_played_is_what_was_recorded_before() -> None:
     """The first points of a committed learning curve, to the digits that another machine may round."""
-    sequential = PROBLEMS["exp2d_gbc"].sequential
-    assert sequential is not None
-    _, detail = play(DESIGNS["al-random"], replace(sequential, n_random=20), replicate=10)
+    _, detail = play(DESIGNS["al-random"], replace(PROBLEMS["exp2d_gbc"].sequential, n_random=20), replicate=10)
     np.testing.assert_allclose(detail["curve"]["rmse_f"], [0.8564959845794663, 0.31381645902348665], rtol=1e-6)
 
 
@@ -116,19 +95,23 @@ def test_rows_that_were_taken_are_left_out() -> None:
 # the same problems for those who choose their runs and for those who are given them
 
 
-@pytest.mark.parametrize("name", RANGES)
-def test_formulas_are_those_of_given_runs(name: str) -> None:
-    problem, (low, high) = PROBLEMS[name], map(np.asarray, RANGES[name])
-    if problem.absent is not None:
-        pytest.skip(problem.absent)
-    assert problem.sequential is not None
-    split, start = problem.draw(0, 20, 20), problem.sequential.start(0)
-    np.testing.assert_allclose(start.simulate((split.X_test - low) / (high - low)), split.y_test, rtol=1e-9)
+def present(name: str) -> Problem:
+    if PROBLEMS[name].absent is not None:
+        pytest.skip(PROBLEMS[name].absent)
+    return PROBLEMS[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("rocket", ROCKET_LOWER, ROCKET_UPPER), ("rocket_hl20", HL20_LOWER, HL20_UPPER), ("proxy7", [0.0] * 7, [1.0] * 7)],
+)
+def test_formulas_are_those_of_given_runs(name: str, low: list[float], high: list[float]) -> None:
+    split, start = present(name).draw(0, 20, 20), PROBLEMS[name].sequential.start(0)
+    np.testing.assert_allclose(start.simulate((split.X_test - low) / np.subtract(high, low)), split.y_test, rtol=1e-9)
 
 
 def test_the_2d_exponential_is_that_of_given_runs() -> None:
     problem = PROBLEMS["exp2d_gbc"]
-    assert problem.sequential is not None
     start, split = problem.sequential.start(0), problem.draw(0, 100, 1000)
     np.testing.assert_allclose(start.y_test, bump(4 * start.X_test - 2, 10.0))  # scored on the noise-free response
     noise = start.simulate(start.X_test) - start.y_test
@@ -137,11 +120,6 @@ def test_the_2d_exponential_is_that_of_given_runs() -> None:
 
 @pytest.mark.parametrize("name", ["grace", "satmini"])
 def test_rows_of_the_satellite_are_those_of_given_runs(name: str) -> None:
-    problem = PROBLEMS[name]
-    if problem.absent is not None:
-        pytest.skip(problem.absent)
-    assert problem.sequential is not None
-    start, split = problem.sequential.start(0), problem.draw(0, 60, 940)
-    assert start.candidates is not None
+    start, split = present(name).sequential.start(0), PROBLEMS[name].draw(0, 60, 940)
     rest = start.simulate(start.candidates)
     np.testing.assert_array_equal(np.sort([*rest, *start.y_test]), np.sort([*split.y_train, *split.y_test]))

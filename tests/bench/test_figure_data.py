@@ -3,13 +3,13 @@
 import json
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from genbayes.distribution import Normal
-from genbayes_bench.figure_data import N_POINTS, N_SIDE, figure_data_of, find_plane, keep_figure_data
-from genbayes_bench.figure_data import rounded as few_digits
+from genbayes_bench.figure_data import N_POINTS, N_SIDE, figure_data_of, find_plane, keep_figure_data, rounded
 from genbayes_bench.problems import Split, draw_bgp, split_motorcycle
 from genbayes_bench.record import Record
 
@@ -23,10 +23,8 @@ def bell() -> Any:
 
 
 def record(method: str, replicate: int, detail: dict[str, Any], problem: str = "bgp2") -> Record:
-    text = {"problem": problem, "protocol": "paper", "method": method, "replicate": replicate, "seed": 0}
-    sizes = {"n_train": 10, "n_test": 10, "n_inputs": 2, "scores": {}, "fit_seconds": 0.0, "predict_seconds": 0.0}
-    rest: dict[str, Any] = {"peak_memory_mb": 0.0, "settings": {}, "versions": {}, "error": None, "finished": ""}
-    return Record(**text, **sizes, **rest, detail=detail)
+    scores_and_costs: tuple[Any, ...] = ({}, 0.0, 0.0, 0.0)
+    return Record(problem, "paper", method, replicate, 0, 10, 10, 2, *scores_and_costs, {}, {}, detail, None, "")
 
 
 def test_bands_are_those_of_the_model_along_the_whole_range(bell: Any) -> None:
@@ -64,10 +62,7 @@ def test_problems_without_a_picture_keep_nothing(problem: str, bell: Any) -> Non
 
 
 def test_a_model_that_fails_on_the_grid_keeps_its_record() -> None:
-    def fail(X: Any) -> None:
-        raise MemoryError("too many rows")
-
-    model = SimpleNamespace(predict_distribution=fail)
+    model = SimpleNamespace(predict_distribution=Mock(side_effect=MemoryError("too many rows")))
     assert keep_figure_data("bgp2", model, draw_bgp(2, 0)) == {"exhibit_error": "MemoryError: too many rows"}
 
 
@@ -88,9 +83,9 @@ def test_the_line_parts_the_levels_of_bgp(replicate: int) -> None:
 
 
 def test_digits_are_those_of_the_largest_value() -> None:
-    assert few_digits([1234.567, -0.4, 0.0]) == [1235.0, 0.0, 0.0]
-    assert few_digits([0.0, 0.0]) == [0.0, 0.0]
-    assert few_digits(np.array([0.00123456])) == [0.001235]
+    assert rounded([1234.567, -0.4, 0.0]) == [1235.0, 0.0, 0.0]
+    assert rounded([0.0, 0.0]) == [0.0, 0.0]
+    assert rounded(np.array([0.00123456])) == [0.001235]
 
 
 def test_the_data_of_the_lowest_replicate_is_shown(bell: Any) -> None:

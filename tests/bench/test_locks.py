@@ -9,7 +9,9 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -36,24 +38,19 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def holder(path: Path):
     """Another process that holds the lock."""
-    process = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    yield process
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
 
 
-def test_a_lock_is_held_by_one_at_a_time_and_leaves_no_file(path: Path) -> None:
+def test_a_lock_is_held_by_one_at_a_time_and_can_be_seen_in_the_folder_until_its_block_ends(tmp_path, path) -> None:
     with lock(path), pytest.raises(Locked, match="gbc-aug"), lock(path):
         pass
-    assert not path.exists()
+    assert (path.exists(), running_in(tmp_path)) == (False, [])
     with lock(path):
-        assert path.exists()
-
-
-def test_a_lock_ends_with_an_error_inside(path: Path) -> None:
+        assert (path.exists(), running_in(tmp_path)) == (True, ["bgp2 gbc-aug 3"])
     with pytest.raises(RuntimeError, match="inside"), lock(path):
         raise RuntimeError("inside")
     assert not path.exists()
@@ -83,52 +80,33 @@ def test_only_what_the_dead_left_is_removed(tmp_path: Path, path: Path, holder) 
     assert not left.exists()
 
 
-def test_what_is_running_can_be_read_off_the_folder(tmp_path: Path, path: Path) -> None:
-    with lock(path):
-        assert running_in(tmp_path) == ["bgp2 gbc-aug 3"]
-    assert running_in(tmp_path) == []
-
-
 def test_of_many_who_want_a_lock_exactly_one_has_it_at_any_time(path: Path) -> None:
-    inside, most, had = [0], [0], [0]
-    guard = threading.Lock()
+    inside, seen = [], []
 
     def fight() -> None:
         for _ in range(200):
-            try:
-                with lock(path):
-                    with guard:
-                        inside[0] += 1
-                        most[0] = max(most[0], inside[0])
-                        had[0] += 1
-                    time.sleep(0)
-                    with guard:
-                        inside[0] -= 1
-            except Locked:
-                continue
+            with suppress(Locked), lock(path):
+                inside.append(threading.get_ident())
+                time.sleep(0)
+                seen.append(len(inside))
+                inside.pop()
 
     fighters = [threading.Thread(target=fight) for _ in range(6)]
     for fighter in fighters:
         fighter.start()
     for fighter in fighters:
         fighter.join()
-    assert most == [1]
-    assert had[0] > 1
+    assert set(seen) == {1}
+    assert len(seen) > 1
 
 
 def test_a_folder_without_locks_is_told_and_used_all_the_same(path: Path, monkeypatch) -> None:
-    def refuse(handle, how):
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(locks.fcntl, "flock", refuse)
+    monkeypatch.setattr(locks.fcntl, "flock", Mock(side_effect=OSError(errno.ENOLCK, "No locks available")))
     with pytest.warns(NoLocks, match="run one at a time"), lock(path):
         pass
 
 
 def test_a_full_disk_shows_before_any_work(path: Path, monkeypatch) -> None:
-    def refuse(*arguments):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(os, "open", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
     with pytest.raises(UnwritableFile, match="results must be writable, got .*No space left on device"), lock(path):
         pytest.fail("nothing may be done")

@@ -13,42 +13,43 @@ from genbayes_bench.registry import load_registry
 
 TINY = str(Path(__file__).with_name("tiny.py"))
 REGISTRY = load_registry([TINY])
+KNOWN = "problem must be a known name"
 
 
 def test_every_first_replicate_comes_before_any_second() -> None:
     jobs = make_plan(REGISTRY, ["bgp2", "friedman", "jump1d"], "paper", ["gbc", "gp"]).jobs
     numbers = [job.replicate for job in jobs]
     assert numbers == sorted(numbers)
-    assert {(job.problem, job.method) for job in jobs[:6]} == {
-        (problem, method) for problem in ("bgp2", "friedman", "jump1d") for method in ("gbc", "gp")
-    }
+    pairs = {(problem, method) for problem in ("bgp2", "friedman", "jump1d") for method in ("gbc", "gp")}
+    assert {(job.problem, job.method) for job in jobs[:6]} == pairs
 
 
 def test_small_problems_and_quick_methods_come_first() -> None:
     jobs = make_plan(REGISTRY, ["phantom", "bgp2"], "paper", ["gbc-paper", "gp"], range(1)).jobs
-    assert [(j.method, j.n_train) for j in jobs] == [
-        ("gp", 1_600), ("gp", 9_181), ("gbc-paper", 1_600), ("gbc-paper", 9_181),
-    ]  # fmt: skip
+    assert [job.method for job in jobs] == ["gp", "gp", "gbc-paper", "gbc-paper"]
+    assert [job.n_train for job in jobs] == [1_600, 9_181, 1_600, 9_181]
 
 
-def test_methods_that_do_not_apply_are_left_out_with_a_reason() -> None:
-    plan = make_plan(REGISTRY, ["tiny", "tiny_other"], "paper", ["jumper"])
-    assert {job.problem for job in plan.jobs} == {"tiny_other"}
-    assert [str(out) for out in plan.left_out] == ["jumper on tiny: no jump"]
+TOO_LARGE = "n = 5,000, 10,000, 20,000, 50,000, 100,000, 200,000: more than 2,500 runs would take too long"
 
 
-def test_a_size_that_is_too_large_is_left_out_alone() -> None:
-    plan = make_plan(REGISTRY, ["friedman_scaling"], "paper", ["het-gp"])
-    assert [job.n_train for job in plan.jobs] == [500, 1_000, 2_000]
-    (left_out,) = plan.left_out
-    assert left_out.reason == (
-        "n = 5,000, 10,000, 20,000, 50,000, 100,000, 200,000: more than 2,500 runs would take too long"
-    )
-
-
-def test_a_reason_that_holds_at_every_size_is_told_once_without_them() -> None:
-    (left_out,) = make_plan(REGISTRY, ["friedman_scaling"], "paper", ["jump-gp"]).left_out
-    assert left_out.reason == "the response does not jump"
+@pytest.mark.parametrize(
+    ("problems", "protocol", "method", "kept", "told"),
+    [
+        (["tiny", "tiny_other"], "paper", "jumper", {("tiny_other", 30)}, "jumper on tiny: no jump"),
+        (
+            ["friedman_scaling"], "paper", "het-gp", {("friedman_scaling", n) for n in (500, 1_000, 2_000)},
+            f"het-gp on friedman_scaling: {TOO_LARGE}",
+        ),
+        (["friedman_scaling"], "paper", "jump-gp", set(), "jump-gp on friedman_scaling: the response does not jump"),
+        (["rocket"], "quick", "al", set(), "al on rocket: designs are measured at their full size only"),
+        (["bgp2"], "paper", "al", set(), "al on bgp2: its runs cannot be chosen one by one"),
+    ],
+)  # fmt: skip
+def test_what_does_not_apply_is_left_out_with_its_reason_told_once(problems, protocol, method, kept, told) -> None:
+    plan = make_plan(REGISTRY, problems, protocol, [method])
+    assert {(job.problem, job.n_train) for job in plan.jobs} == kept
+    assert [str(out) for out in plan.left_out] == [told]
 
 
 def test_problems_without_their_data_are_left_out_with_a_reason(monkeypatch, tmp_path) -> None:
@@ -82,20 +83,15 @@ def test_groups_name_problems() -> None:
 def test_a_study_names_problems_with_their_methods() -> None:
     jobs = make_plan(REGISTRY, ["losses"], "part", replicates=range(1)).jobs
     assert {job.problem for job in jobs} == {"phantom", "star", "bgp2"}
-    assert {job.method for job in jobs} == {
-        "loss-0.3-0.3-0.4", "loss-0.1-0.2-0.7", "loss-0.05-0.25-0.7", "loss-0-0.3-0.7",
-    }  # fmt: skip
+    weights = ("0.3-0.3-0.4", "0.1-0.2-0.7", "0.05-0.25-0.7", "0-0.3-0.7")
+    assert {job.method for job in jobs} == {f"loss-{each}" for each in weights}
     assert {job.n_train for job in jobs} == {1_000}
     assert {job.method for job in make_plan(REGISTRY, ["losses"], "part", ["gp"]).jobs} == {"gp"}
 
 
-def test_designs_go_on_to_their_own_number_of_runs_and_run_in_full_only() -> None:
+def test_designs_go_on_to_their_own_number_of_runs() -> None:
     jobs = make_plan(REGISTRY, ["rocket"], "paper", ["al", "al-random", "al-deep-gp"], range(1)).jobs
     assert {job.method: job.n_train for job in jobs} == {"al": 300, "al-random": 900, "al-deep-gp": 150}
-    quick = make_plan(REGISTRY, ["rocket"], "quick", ["al"])
-    assert [str(out) for out in quick.left_out] == ["al on rocket: designs are measured at their full size only"]
-    given = make_plan(REGISTRY, ["bgp2"], "paper", ["al"])
-    assert [str(out) for out in given.left_out] == ["al on bgp2: its runs cannot be chosen one by one"]
 
 
 def test_a_name_given_twice_counts_once() -> None:
@@ -105,15 +101,11 @@ def test_a_name_given_twice_counts_once() -> None:
 @pytest.mark.parametrize(
     ("names", "methods", "message"),
     [
-        (
-            ["bpg2"],
-            None,
-            "problem must be a known name, got 'bpg2'; did you mean 'bgp2'? genbayes bench list shows all",
-        ),
-        (["quik"], None, "problem must be a known name, got 'quik'; did you mean 'quick'?"),
-        (["BGP2"], None, "problem must be a known name, got 'BGP2'; did you mean 'bgp2'?"),
-        (["desing"], None, "problem must be a known name, got 'desing'; did you mean 'design'?"),
-        (["zzz"], None, "problem must be a known name, got 'zzz'; genbayes bench list shows all"),
+        (["bpg2"], None, f"{KNOWN}, got 'bpg2'; did you mean 'bgp2'? genbayes bench list shows all"),
+        (["quik"], None, f"{KNOWN}, got 'quik'; did you mean 'quick'?"),
+        (["BGP2"], None, f"{KNOWN}, got 'BGP2'; did you mean 'bgp2'?"),
+        (["desing"], None, f"{KNOWN}, got 'desing'; did you mean 'design'?"),
+        (["zzz"], None, f"{KNOWN}, got 'zzz'; genbayes bench list shows all"),
         (["bgp2"], ["gbc-agu"], "method must be a known name, got 'gbc-agu'; did you mean 'gbc-aug'?"),
         (["bgp2"], [], "methods must name at least one, got none"),
     ],

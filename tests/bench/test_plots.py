@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 from genbayes.errors import InvalidInput, UnwritableFile
 from genbayes.plotting.style import BLUE, ORANGE
@@ -24,9 +25,9 @@ from genbayes_bench.report.plots import (
 
 def luminance(colour: str) -> float:
     """Relative luminance of sRGB (WCAG 2)."""
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    parts = np.array(to_rgb(colour))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def test_shared_panels_have_one_scale() -> None:
@@ -35,53 +36,52 @@ def test_shared_panels_have_one_scale() -> None:
     assert second.get_ylim() == (-3, 7)
 
 
-def test_series_differ_in_colour_marker_and_dash() -> None:
+def test_series_differ_in_colour_marker_and_dash_and_stand_out_from_white_paper() -> None:
     for part in ("colour", "marker"):
         assert len({getattr(look, part) for look in STYLES}) == len(STYLES)
     assert len({str(look.dash) for look in STYLES}) >= len(STYLES) - 1
+    contrast = {look.colour: 1.05 / (luminance(look.colour) + 0.05) for look in STYLES}
+    assert min(contrast.values()) > 2, contrast
 
 
-@pytest.mark.parametrize("look", STYLES, ids=lambda look: look.colour)
-def test_every_series_stands_out_from_white_paper(look) -> None:
-    contrast = 1.05 / (luminance(look.colour) + 0.05)
-    assert contrast > 2
-
-
-def test_a_name_is_taken_literally() -> None:
+@pytest.fixture
+def panel():
     (ax,) = new_panels(1, 1, (2.0, 2.0))
-    name_panel(ax, "cost in $ and more $")
-    assert ax.get_title(loc="left") == "cost in $ and more $"
-    ax.figure.canvas.draw()
+    return ax
+
+
+def test_a_name_is_taken_literally(panel) -> None:
+    name_panel(panel, "cost in $ and more $")
+    assert panel.get_title(loc="left") == "cost in $ and more $"
+    panel.figure.canvas.draw()
 
 
 @pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml")])
-def test_a_picture_is_written_as_its_name_says(name: str, start: bytes, tmp_path) -> None:
-    (ax,) = new_panels(1, 1, (2.0, 2.0))
-    assert save_picture(ax.figure, tmp_path / name).read_bytes().startswith(start)
+def test_a_picture_is_written_as_its_name_says(name: str, start: bytes, tmp_path, panel) -> None:
+    assert save_picture(panel.figure, tmp_path / name).read_bytes().startswith(start)
 
 
-def test_another_ending_is_refused(tmp_path) -> None:
-    with pytest.raises(InvalidInput, match=r"path must end in .png or .svg"):
-        save_picture(new_panels(1, 1, (2.0, 2.0))[0].figure, tmp_path / "a.gif")
+@pytest.mark.parametrize(
+    ("name", "error", "sentence"),
+    [
+        ("a.gif", InvalidInput, "path must end in .png or .svg"),
+        ("no/a.png", UnwritableFile, "path must lie in an existing folder"),
+    ],
+)
+def test_another_ending_and_a_folder_that_is_not_there_are_refused(name, error, sentence, tmp_path, panel) -> None:
+    with pytest.raises(error, match=sentence):
+        save_picture(panel.figure, tmp_path / name)
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path) -> None:
-    with pytest.raises(UnwritableFile, match="path must lie in an existing folder"):
-        save_picture(new_panels(1, 1, (2.0, 2.0))[0].figure, tmp_path / "no" / "a.png")
-
-
-def test_each_series_is_a_line_with_its_own_look() -> None:
-    ax = plot_growth([Curve("a", [1, 10], [2, 3], 0), Curve("b", [1, 10], [4, 5], 1)], ylabel="s")
+def test_each_series_is_a_line_with_its_own_look_on_logarithmic_axes_unless_told_otherwise() -> None:
+    curves = [Curve("a", [1, 10], [2, 3], 0), Curve("b", [1, 10], [4, 5], 1)]
+    ax = plot_growth(curves, ylabel="s")
     assert [line.get_label() for line in ax.lines] == ["a", "b"]
-    assert [line.get_color() for line in ax.lines] == [STYLES[0].colour, STYLES[1].colour]
-    assert [line.get_marker() for line in ax.lines] == [STYLES[0].marker, STYLES[1].marker]
+    looks = [(line.get_color(), line.get_marker()) for line in ax.lines]
+    assert looks == [(look.colour, look.marker) for look in STYLES[:2]]
     np.testing.assert_array_equal(ax.lines[1].get_ydata(), [4, 5])
-
-
-def test_axes_are_logarithmic_unless_told_otherwise() -> None:
-    curve = Curve("a", [1, 10], [2, 3])
-    assert (plot_growth([curve]).get_xscale(), plot_growth([curve]).get_yscale()) == ("log", "log")
-    ax = plot_growth([curve], log_x=False, log_y=False)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    ax = plot_growth(curves, log_x=False, log_y=False)
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
 
 
@@ -128,14 +128,10 @@ def test_many_methods_stay_within_their_row() -> None:
     assert max(abs(height) for height in heights) < 0.5
 
 
-def test_ranks_have_half_the_critical_difference_to_either_side() -> None:
-    ax = plot_ranks(["a", "b"], [1.25, 1.75], 0.5, [True, False])
+def test_ranks_have_half_the_critical_difference_to_either_side_and_ours_stand_out_by_colour_and_marker() -> None:
+    ax = plot_ranks(["a", "b"], [1.25, 1.75], 0.5, [False, True])
     spans = [container.lines[2][0].get_segments()[0][:, 0].tolist() for container in ax.containers]
     assert spans == [[1.0, 1.5], [1.5, 2.0]]
-
-
-def test_our_methods_stand_out_by_colour_and_by_marker() -> None:
-    ax = plot_ranks(["a", "b"], [1.2, 1.8], 0.5, [False, True])
     dots = [container.lines[0] for container in ax.containers]
     assert [dot.get_color() for dot in dots] == [BLUE, ORANGE]
     assert dots[0].get_marker() != dots[1].get_marker()
@@ -144,10 +140,8 @@ def test_our_methods_stand_out_by_colour_and_by_marker() -> None:
 def test_ratios_show_mean_interval_and_every_problem() -> None:
     ax = plot_ratios(["a / b"], [0.8], [0.7], [0.9], [[0.5, 0.8, 1.2]])
     np.testing.assert_allclose(ax.collections[0].get_offsets()[:, 0], [0.5, 0.8, 1.2])
-    parity, interval, mean = ax.lines
-    assert list(parity.get_xdata()) == [1.0, 1.0]
-    assert list(interval.get_xdata()) == [0.7, 0.9]
-    assert list(mean.get_xdata()) == [0.8]
+    parity_interval_mean = [line.get_xdata() for line in ax.lines]
+    assert [list(x) for x in parity_interval_mean] == [[1.0, 1.0], [0.7, 0.9], [0.8]]
 
 
 def test_one_hopeless_ratio_does_not_squeeze_the_others() -> None:
@@ -155,13 +149,10 @@ def test_one_hopeless_ratio_does_not_squeeze_the_others() -> None:
     assert ax.get_xlim()[1] < 1.1 * FARTHEST
 
 
-def test_a_rival_that_is_surely_better_is_told_in_orange() -> None:
+def test_a_rival_that_is_surely_better_is_told_in_orange_and_the_first_row_is_at_the_top() -> None:
     ax = plot_ratios(["a", "b"], [1.2, 1.2], [1.1, 0.9], [1.3, 1.5], [[1.2], [1.2]])
     assert [ax.lines[i].get_color() for i in (1, 3)] == [ORANGE, BLUE]
-
-
-def test_the_first_row_is_at_the_top() -> None:
-    low, high = plot_ratios(["a", "b"], [1, 1], [1, 1], [1, 1], [[1], [1]]).get_ylim()
+    low, high = ax.get_ylim()
     assert low > high
 
 

@@ -30,25 +30,17 @@ from genbayes_bench.record import (
     write_record,
 )
 
-RECORD = Record(
-    problem="bgp2",
-    protocol="paper",
-    method="gp",
-    replicate=3,
-    seed=3,
-    n_train=1600,
-    n_test=400,
-    n_inputs=2,
-    scores={"crps": 1.25, "rmse": 2.5},
-    fit_seconds=1.5,
-    predict_seconds=0.5,
-    peak_memory_mb=300.0,
-    settings={"n_starts": 3, "categorical": None},
-    versions={"genbayes": "0.1.0"},
-    detail={},
-    error=None,
-    finished="2026-01-01T00:00:00+00:00",
-)
+TOLD = {
+    "settings": {"n_starts": 3, "categorical": None},
+    "versions": {"genbayes": "0.1.0"},
+    "detail": {},
+    "error": None,
+}
+COSTS = {"fit_seconds": 1.5, "predict_seconds": 0.5, "peak_memory_mb": 300.0, "finished": "2026-01-01T00:00:00+00:00"}
+RECORD = Record("bgp2", "paper", "gp", 3, 3, 1600, 400, 2, scores={"crps": 1.25, "rmse": 2.5}, **TOLD, **COSTS)
+TEXT = RECORD.to_json()
+LATER = replace(RECORD, finished="2027-01-01T00:00:00+00:00", scores={"crps": 9.0})
+FAILED_LATER = replace(LATER, scores={}, error="ImportError: no engine")
 
 
 def test_a_record_comes_back_as_it_was_written(tmp_path) -> None:
@@ -61,9 +53,8 @@ def test_a_record_comes_back_as_it_was_written(tmp_path) -> None:
 def test_any_detail_is_one_line_of_strict_json(detail) -> None:
     text = replace(RECORD, detail=detail).to_json()
     assert "\n" not in text
-    back = Record.from_json(text)
     expected = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in detail.items()}
-    assert back.detail == expected
+    assert Record.from_json(text).detail == expected
 
 
 def test_numbers_of_numpy_and_objects_can_be_told() -> None:
@@ -77,28 +68,26 @@ def test_loose_and_packed_records_are_read_together(tmp_path) -> None:
     assert [r.replicate for r in read_records(tmp_path)] == [3, 4]
 
 
-@pytest.mark.parametrize("newer_is_packed", [True, False])
-def test_of_two_records_of_one_job_the_later_counts(tmp_path, newer_is_packed) -> None:
-    newer = replace(RECORD, finished="2026-02-01T00:00:00+00:00", scores={"crps": 9.0})
-    packed, loose = (newer, RECORD) if newer_is_packed else (RECORD, newer)
+@pytest.mark.parametrize(
+    ("packed", "loose", "counts"),
+    [
+        (LATER, RECORD, LATER),
+        (RECORD, LATER, LATER),
+        (FAILED_LATER, RECORD, RECORD),  # a failure does not replace a success
+        (RECORD, FAILED_LATER, RECORD),
+    ],
+    ids=["packed success", "loose success", "packed failure", "loose failure"],
+)
+def test_of_two_records_of_one_job_the_later_success_counts(tmp_path, packed, loose, counts) -> None:
     pack_records([packed], tmp_path)
     write_record(tmp_path, loose)
-    assert read_records(tmp_path) == [newer]
-
-
-@pytest.mark.parametrize("is_packed", [True, False])
-def test_a_later_failure_does_not_replace_a_success(tmp_path, is_packed) -> None:
-    failure = replace(RECORD, finished="2027-01-01T00:00:00+00:00", scores={}, error="ImportError: no engine")
-    packed, loose = (failure, RECORD) if is_packed else (RECORD, failure)
-    pack_records([packed], tmp_path)
-    write_record(tmp_path, loose)
+    assert read_records(tmp_path) == [counts]
     pack_records(merge_results(tmp_path, tmp_path)[0], tmp_path)
-    assert read_records(tmp_path) == [RECORD]
+    assert read_records(tmp_path) == [counts]
 
 
 def test_sizes_and_protocols_are_records_of_their_own(tmp_path) -> None:
-    others = [RECORD, replace(RECORD, n_train=500), replace(RECORD, protocol="quick")]
-    for record in others:
+    for record in (RECORD, replace(RECORD, n_train=500), replace(RECORD, protocol="quick")):
         write_record(tmp_path, record)
     assert len(read_records(tmp_path)) == 3
 
@@ -106,18 +95,18 @@ def test_sizes_and_protocols_are_records_of_their_own(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (RECORD.to_json()[:50], "half-written"),
+        (TEXT[:50], "half-written"),
         ("", "half-written"),
         ("[1, 2]", "with the field 'format'"),
         ("{}", "with the field 'format'"),
         ('{"format": 1}', "must have all fields"),
-        (RECORD.to_json().replace('"format": 1', '"format": 2'), "of format 1, got format 2"),
-        (RECORD.to_json().replace('"replicate": 3', '"replicate": "3"'), "replicate of a record must be int"),
-        (RECORD.to_json().replace('"replicate": 3', '"replicate": true'), "replicate of a record must be int"),
-        (RECORD.to_json().replace('"crps": 1.25', '"crps": "low"'), "scores of a record must be finite numbers"),
-        (RECORD.to_json().replace('"crps": 1.25', '"crps": NaN'), "scores of a record must be finite numbers"),
-        (RECORD.to_json().replace('"fit_seconds": 1.5', '"fit_seconds": NaN'), "fit_seconds of a record must be fin"),
-        (RECORD.to_json().replace('"0.1.0"', "0.1"), "versions of a record must be text"),
+        (TEXT.replace('"format": 1', '"format": 2'), "of format 1, got format 2"),
+        (TEXT.replace('"replicate": 3', '"replicate": "3"'), "replicate of a record must be int"),
+        (TEXT.replace('"replicate": 3', '"replicate": true'), "replicate of a record must be int"),
+        (TEXT.replace('"crps": 1.25', '"crps": "low"'), "scores of a record must be finite numbers"),
+        (TEXT.replace('"crps": 1.25', '"crps": NaN'), "scores of a record must be finite numbers"),
+        (TEXT.replace('"fit_seconds": 1.5', '"fit_seconds": NaN'), "fit_seconds of a record must be fin"),
+        (TEXT.replace('"0.1.0"', "0.1"), "versions of a record must be text"),
         ("\x00\x01", "half-written"),
     ],
 )
@@ -128,8 +117,9 @@ def test_what_is_no_record_is_told_and_left_out(tmp_path, text, reason) -> None:
         assert [r.replicate for r in read_records(tmp_path)] == [4]
 
 
-def test_a_half_written_line_leaves_the_others(tmp_path) -> None:
-    (path,) = pack_records([RECORD, replace(RECORD, replicate=4)], tmp_path)
+def test_a_packed_file_has_a_line_a_record_in_order_and_a_half_written_one_leaves_the_others(tmp_path) -> None:
+    (path,) = pack_records([replace(RECORD, replicate=r) for r in (10, 3)], tmp_path)
+    assert [json.loads(line)["replicate"] for line in path.read_text().splitlines()] == [3, 10]
     path.write_text(path.read_text()[:-30])
     records, complaints = find_records(tmp_path)
     assert [r.replicate for r in records] == [3]
@@ -174,24 +164,15 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path) -> None:
         open_results(tmp_path / "file")
 
 
-def test_packing_keeps_what_was_packed_before(tmp_path) -> None:
+def test_packing_keeps_what_was_packed_before_and_leaves_other_problems_alone(tmp_path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
+    before = [LATER, replace(RECORD, replicate=9), replace(RECORD, problem="star")]
+    _, star = pack_records(before, target)
+    written = star.stat().st_mtime_ns
     write_record(source, RECORD)
-    newer = replace(RECORD, finished="2027-01-01T00:00:00+00:00")
-    pack_records([newer, replace(RECORD, replicate=9)], target)
-    records, _ = merge_results(source, target)
-    pack_records(records, target)
-    assert read_records(target) == [newer, replace(RECORD, replicate=9)]
-
-
-def test_packing_leaves_other_problems_alone(tmp_path) -> None:
-    source, target = tmp_path / "source", tmp_path / "target"
-    write_record(source, RECORD)
-    (other,) = pack_records([replace(RECORD, problem="star")], target)
-    before = other.stat().st_mtime_ns
     pack_records(merge_results(source, target)[0], target)
-    assert other.stat().st_mtime_ns == before
-    assert {r.problem for r in read_records(target)} == {"bgp2", "star"}
+    assert star.stat().st_mtime_ns == written
+    assert read_records(target) == before
 
 
 @pytest.mark.parametrize("is_same_folder", [True, False])
@@ -200,16 +181,11 @@ def test_packing_refuses_to_lose_a_line_that_it_cannot_read(tmp_path, is_same_fo
     source = target if is_same_folder else tmp_path / "source"
     write_record(source, RECORD)
     (path,) = pack_records([replace(RECORD, replicate=9)], target)
-    before = path.read_text() + RECORD.to_json()[:50]
+    before = path.read_text() + TEXT[:50]
     path.write_text(before)
     with pytest.raises(InvalidInput, match=r"line 2 of .*bgp2.jsonl was left out: .*; packing would lose it, so mend"):
         merge_results(source, target)
     assert path.read_text() == before
-
-
-def test_a_packed_file_has_a_line_a_record_in_order(tmp_path) -> None:
-    (path,) = pack_records([replace(RECORD, replicate=r) for r in (10, 9)], tmp_path)
-    assert [json.loads(line)["replicate"] for line in path.read_text().splitlines()] == [9, 10]
 
 
 @pytest.mark.parametrize(("name", "rule"), [("nowhere", "must be a folder of records"), (".", "must hold records")])
@@ -219,9 +195,6 @@ def test_packing_nothing_is_refused(tmp_path, name, rule) -> None:
 
 
 def test_reading_records_and_listing_problems_loads_no_torch() -> None:
-    code = (
-        "import sys; import genbayes_bench as b; b.read_records, b.PROBLEMS, b.METHODS; "
-        "import genbayes.cli.main; print('torch' in sys.modules)"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout == "False\n"
+    listing = "import genbayes_bench as b, genbayes.cli.main; b.read_records, b.PROBLEMS, b.METHODS"
+    code = f"import sys; {listing}; print('torch' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"

@@ -1,8 +1,11 @@
 """Studies: small runs of everything, tables that say what the paper says, and measured lines."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -28,13 +31,9 @@ ALONE = {study.title: study for studies in STUDIES.values() for study in studies
 
 
 def record(method: str, replicate: int, protocol: str = "paper", **scores: float) -> Record:
-    known = {"problem": "phantom", "n_train": 9181, "n_test": 1020, "n_inputs": 2, "seed": replicate, "error": None}
-    costs = {"fit_seconds": 5.0, "predict_seconds": 0.0, "peak_memory_mb": 0.0, "finished": ""}
     found = {"crps": 0.04, "rmse": 1.0, "coverage": 0.9, **scores}
-    return Record(
-        method=method, replicate=replicate, protocol=protocol, scores=found, settings={}, versions={}, detail={},
-        **known, **costs,  # type: ignore[arg-type]
-    )  # fmt: skip
+    costs_and_notes: tuple[Any, ...] = (5.0, 0.0, 0.0, {}, {}, {}, None, "")
+    return Record("phantom", protocol, method, replicate, replicate, 9181, 1020, 2, found, *costs_and_notes)
 
 
 # values
@@ -47,17 +46,14 @@ def test_a_study_is_of_problems_and_methods_that_there_are(study: Study) -> None
     assert set(study.names) <= set(known.methods)
     assert {problem for problem, _ in (*study.paper, *study.targets)} <= set(study.problems)
     assert {method for _, method in study.paper} <= set(study.names)
-
-
-def test_variants_are_nobodys_methods() -> None:
     assert not set(VARIANTS) & set(METHODS)
 
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name != "gbc-aug-shown"])
 def test_every_variant_is_fitted_and_scored(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     registry = load_registry()
-    tiny = registry.protocol("phantom", "part")
-    registry.protocols["phantom", "part"] = type(tiny)(**{**vars(tiny), "n_train": 60, "n_test": 40, "n_epochs": 3})
+    part = registry.protocol("phantom", "part")
+    registry.protocols["phantom", "part"] = replace(part, n_train=60, n_test=40, n_epochs=3)
     monkeypatch.setattr("genbayes.models.network.recipes.MOST_EPOCHS", 3)
     found = measure(Job("phantom", "part", name, 60, 0), registry)
     assert found.error is None
@@ -66,26 +62,18 @@ def test_every_variant_is_fitted_and_scored(name: str, monkeypatch: pytest.Monke
 
 
 def test_variants_of_the_same_protocol_get_at_most_its_epochs() -> None:
-    registry = load_registry()
-    n_epochs = [
-        VARIANTS["loss-0.1-0.2-0.7"].make(0, registry.case("phantom", protocol, 100)).n_epochs
-        for protocol in ("paper", "part", "quick")
-    ]
-    assert n_epochs == [6_000, 2_000, 100]
+    cases = [load_registry().case("phantom", protocol, 100) for protocol in ("paper", "part", "quick")]
+    assert [VARIANTS["loss-0.1-0.2-0.7"].make(0, case).n_epochs for case in cases] == [6_000, 2_000, 100]
 
 
 # tables
 
 
 def test_a_table_has_paired_differences_counts_targets_and_the_papers_words() -> None:
-    study = Study(
-        "What?", ("phantom",), ("gp", "gbc"), {("phantom", "gbc"): "0.5 | as told"}, targets={("phantom", "crps"): 1.0},
-        note="Mind this.",
-    )  # fmt: skip
-    records = [
-        record(method, r, crps=level + 0.01 * r) for method, level in (("gp", 1.0), ("gbc", 0.5)) for r in range(3)
-    ]
-    table = make_table(study, records)
+    said, target = {("phantom", "gbc"): "0.5 | as told"}, {("phantom", "crps"): 1.0}
+    study = Study("What?", ("phantom",), ("gp", "gbc"), said, targets=target, note="Mind this.")
+    level = {"gp": 1.0, "gbc": 0.5}
+    table = make_table(study, [record(method, r, crps=level[method] + 0.01 * r) for method in level for r in range(3)])
     first, second = table.rows
     assert first[3] == "–"
     assert second[3].startswith("−49.5")
@@ -128,16 +116,11 @@ def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
 
 def test_lines_are_printed_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "not" / "there" / "speed.json"
-    lines = [
-        Line("one", "1 s", "at most 2 s", True, series={"n": [1.0], "fit": [2.0], "predict": [3.0]}),
-        Line("two", "5"),
-    ]
-    run_parts({"part": lambda: lines}, "title", path, tmp_path / "times.png")
+    one = Line("one", "1 s", "at most 2 s", True, series={"n": [1.0], "fit": [2.0], "predict": [3.0]})
+    run_parts({"part": lambda: [one, Line("two", "5")]}, "title", path, tmp_path / "times.png")
     kept = json.loads(path.read_text())["results"]
-    assert [(each["what"], each["met"], "series" in each) for each in kept] == [
-        ("one", True, True),
-        ("two", None, False),
-    ]
+    told = [(each["what"], each["met"], "series" in each) for each in kept]
+    assert told == [("one", True, True), ("two", None, False)]
     assert (tmp_path / "times.png").read_bytes().startswith(b"\x89PNG")
     assert "part: one: 1 s (target at most 2 s)" in capsys.readouterr().out
 
@@ -165,15 +148,11 @@ def test_a_model_is_timed_until_a_fit_takes_too_long() -> None:
 
 
 def test_acquisitions_are_chosen_by_the_networks_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    used: list[object] = []
-
-    def proposer(model: object) -> SimpleNamespace:
-        used.append(model)
-        return SimpleNamespace(propose=lambda *_: np.full((1, 3), 0.5))
-
+    proposer = Mock(return_value=SimpleNamespace(propose=lambda *_: np.full((1, 3), 0.5)))
     monkeypatch.setattr("genbayes.design.ModelProposer", proposer)
     (line,) = speed.measure_acquisitions(2)
-    assert [model.n_members for model in used] == [3]  # type: ignore[attr-defined]
+    ((model,), _) = proposer.call_args
+    assert (proposer.call_count, model.n_members) == (1, 3)
     assert line.what.startswith("2 acquisitions")
     assert line.what.endswith("3 networks")
 
@@ -202,17 +181,19 @@ def test_few_quantiles_flatter_a_forecast_at_its_centre(size: int, share: float)
 # the weak classifiers and the experts
 
 
-def test_a_linear_classifier_cannot_follow_the_wave_and_a_straight_boundary_it_can() -> None:
+@pytest.mark.parametrize(
+    ("is_upper", "low", "high"),
+    [(lambda x: x[0] > x[1], 0.97, 1.0), (lambda x: np.sin(12 * x[0]) > 3 * x[1] - 1.5, 0.0, 0.9)],
+    ids=["line", "wave"],
+)
+def test_a_linear_classifier_can_follow_a_straight_boundary_and_not_the_wave(is_upper, low: float, high: float) -> None:
     X = np.random.default_rng(0).uniform(size=(600, 2))
-    accuracy = {}
-    for name, upper in (("wave", np.sin(12 * X[:, 0]) > 3 * X[:, 1] - 1.5), ("line", X[:, 0] > X[:, 1])):
-        y = np.where(upper, 0.8, 0.2) + 0.01 * np.sin(99 * X[:, 0])
-        model = ShownProbability((), n_epochs=2, n_passes=100).fit(X[:400], y[:400])
-        accuracy[name] = model.accuracy(X[400:], y[400:])
-        shown = model._shown(X[400:])
-        assert shown.shape == (200, 3)
-        assert ((shown[:, 2] >= 0) & (shown[:, 2] <= 1)).all()
-    assert accuracy["line"] > 0.97 > 0.9 > accuracy["wave"]
+    y = np.where(is_upper(X.T), 0.8, 0.2) + 0.01 * np.sin(99 * X[:, 0])
+    model = ShownProbability((), n_epochs=2, n_passes=100).fit(X[:400], y[:400])
+    assert low < model.accuracy(X[400:], y[400:]) <= high
+    shown = model._shown(X[400:])
+    assert shown.shape == (200, 3)
+    assert ((shown[:, 2] >= 0) & (shown[:, 2] <= 1)).all()
 
 
 @pytest.fixture(scope="module")
@@ -221,11 +202,8 @@ def experts() -> ExpertsIQN:
     return ExpertsIQN(2, n_epochs=300, n_hidden=32).fit(X, np.where(X[:, 0] > 0, 5.0, 0.0))
 
 
-def test_experts_learn(experts: ExpertsIQN) -> None:
+def test_experts_learn_shares_add_up_and_the_gate_is_between_one_half_and_certain(experts: ExpertsIQN) -> None:
     assert np.mean(experts.losses_[-10:]) < 0.7 * np.mean(experts.losses_[:10])
-
-
-def test_shares_add_up_and_the_gate_is_between_one_half_and_certain(experts: ExpertsIQN) -> None:
     X = np.linspace(-1, 1, 9)[:, None]
     np.testing.assert_allclose(experts.shares(X).sum(axis=1), 1, atol=1e-6)
     assert 0.5 <= experts.specialisation(X) <= 1

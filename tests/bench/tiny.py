@@ -32,10 +32,8 @@ class Bell:
         return {"random_state": self.random_state, "seconds": self.seconds}
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Bell:
-        log = os.environ.get("TINY_LOG")
-        if log:
-            with open(log, "a") as file:
-                file.write(f"{type(self).__name__} {self.seconds} {self.random_state}\n")
+        with open(os.environ.get("TINY_LOG", os.devnull), "a") as log:
+            log.write(f"{type(self).__name__} {self.seconds} {self.random_state}\n")
         time.sleep(self.seconds)
         self.loc = float(np.mean(y)) + 0.01 * np.random.default_rng(self.random_state).standard_normal()
         self.scale = float(np.std(y))
@@ -80,9 +78,6 @@ METHODS = (
     Method("mute", "scores NaN", lambda seed, case: Mute(seed)),
     Method("fatal", "dies", lambda seed, case: Fatal(seed)),
     Method(
-        "jumper",
-        "wants jumps",
-        lambda seed, case: Bell(seed),
-        why_not=lambda case: None if case.problem.jumps else "no jump",
+        "jumper", "jumps", lambda seed, case: Bell(seed), why_not=lambda case: None if case.problem.jumps else "no jump"
     ),
 )

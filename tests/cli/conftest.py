@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -13,7 +10,6 @@ import pandas as pd
 import pytest
 
 import genbayes
-from genbayes.cli.main import answer
 from genbayes.distribution import Normal
 
 
@@ -46,42 +42,6 @@ class Bell:
 
     def save(self, path: Path) -> None:
         Path(path).write_text("a model")
-
-
-@dataclass
-class Answer:
-    """What a command line came to."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.out)
-        return found
-
-    @property
-    def lines(self) -> str:
-        """Standard output without the line breaks of a narrow terminal."""
-        return " ".join(self.out.split())
-
-
-Ask = Callable[..., Answer]
-
-
-@pytest.fixture
-def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Ask:
-    """Run a command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-
-    def run(*words: str) -> Answer:
-        code = answer(words)
-        out, err = capfd.readouterr()
-        return Answer(code, out, err)
-
-    return run
 
 
 @pytest.fixture

@@ -10,16 +10,8 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from genbayes import (
-    AutoSurrogate,
-    ConformalSurrogate,
-    GPInformedSurrogate,
-    InvalidInput,
-    Normal,
-    QuantileSurrogate,
-    load,
-)
-from genbayes.errors import UnreadableFile
+from genbayes import AutoSurrogate, ConformalSurrogate, GPInformedSurrogate, Normal, QuantileSurrogate, load
+from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import Surrogate
 from genbayes.models.gp.deep.estimator import DeepGP
 from genbayes.models.gp.heteroskedastic import HeteroskedasticGP
@@ -45,7 +37,9 @@ def sklearn_cases() -> list[Any]:
         pytest.param(model, check, id=f"{type(model).__name__}-{getattr(check, 'func', check).__name__}")
         for contract in SurrogateContract.__subclasses__()
         for model, check in estimator_checks_generator(
-            contract.model(**contract.in_checks), expected_failed_checks=contract.exempt, mark="skip"
+            contract.model(**(contract.in_checks or contract.small), random_state=0),
+            expected_failed_checks=contract.exempt,
+            mark="skip",
         )
     ]
 
@@ -53,11 +47,10 @@ def sklearn_cases() -> list[Any]:
 class SurrogateContract:
     model: ClassVar[type]
     small: ClassVar[dict[str, Any]] = {}  # settings that make a fit take a fraction of a second
-    in_checks: ClassVar[dict[str, Any]] = {}  # settings for scikit-learn's checks, which want some accuracy
+    in_checks: ClassVar[dict[str, Any]] = {}  # settings for scikit-learn's checks, which want some accuracy; else small
+    fewest: ClassVar[tuple[int, str]] = 10, "At least 10 runs are needed"  # runs to learn from, and what fewer are told
     knows_mean: ClassVar[bool] = True
-    exempt: ClassVar[
-        dict[str, str]
-    ] = {}  # checks of scikit-learn that ask for what the model does not promise, and why
+    exempt: ClassVar[dict[str, str]] = {}  # checks of scikit-learn that ask for what the model does not promise; why
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -75,11 +68,9 @@ class SurrogateContract:
 
     def test_answers_have_the_promised_shapes(self, fitted, runs) -> None:
         X = runs[0][:7]
-        assert fitted.predict(X).shape == (7,)
-        assert [part.shape for part in fitted.predict(X, return_std=True)] == [(7,), (7,)]
-        assert fitted.predict_quantiles(X, 0.5).shape == (7,)
+        pairs = (*fitted.predict(X, return_std=True), *fitted.predict_interval(X, level=0.9))
+        assert {part.shape for part in (fitted.predict(X), fitted.predict_quantiles(X, 0.5), *pairs)} == {(7,)}
         assert fitted.predict_quantiles(X, TAU).shape == (7, len(TAU))
-        assert [part.shape for part in fitted.predict_interval(X, level=0.9)] == [(7,), (7,)]
         assert fitted.sample_y(X, n_samples=5, random_state=0).shape == (7, 5)
         assert fitted.extrapolates(X).dtype == bool
         assert len(fitted.predict_distribution(X)) == 7
@@ -111,6 +102,8 @@ class SurrogateContract:
         np.testing.assert_allclose(law.cdf(law.ppf(np.full(1, 0.3))), np.full((5, 1), 0.3), atol=0.05)
 
     def test_the_law_of_the_mean_is_narrower_than_that_of_a_run(self, fitted, runs) -> None:
+        with pytest.raises(InvalidInput, match="of must be one of 'run', 'mean', got 'median'"):
+            fitted.predict_distribution(runs[0], of="median")
         if not self.knows_mean:
             with pytest.raises(InvalidInput, match=f"of must be 'run' for {self.model.__name__}, got 'mean'"):
                 fitted.predict_distribution(runs[0], of="mean")
@@ -118,21 +111,12 @@ class SurrogateContract:
         narrow, wide = (fitted.predict_distribution(runs[0], of=of).std() for of in ("mean", "run"))
         assert (narrow < wide).mean() > 0.95
 
-    def test_what_to_predict_is_checked(self, fitted, runs) -> None:
-        with pytest.raises(InvalidInput, match="of must be one of 'run', 'mean', got 'median'"):
-            fitted.predict_distribution(runs[0], of="median")
-
-    def test_a_seed_gives_the_same_model_again(self, fitted, runs) -> None:
-        np.testing.assert_array_equal(self.make().fit(*runs).predict(runs[0]), fitted.predict(runs[0]))
-
-    def test_the_global_random_state_is_neither_used_nor_changed(self, runs) -> None:
-        before = np.random.get_state()[1].copy()  # noqa: NPY002
-        self.make().fit(*runs)
-        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
-
-    def test_the_data_are_left_as_they_were(self, runs) -> None:
-        X, y = runs[0].copy(), runs[1].copy()
-        self.make().fit(X, y).predict(X)
+    def test_a_seed_gives_the_same_model_and_global_random_state_and_data_are_left_as_they_were(
+        self, fitted, runs
+    ) -> None:
+        X, y, state = runs[0].copy(), runs[1].copy(), np.random.get_state()[1].copy()  # noqa: NPY002
+        np.testing.assert_array_equal(self.make().fit(X, y).predict(X), fitted.predict(runs[0]))
+        np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
         np.testing.assert_array_equal(X, runs[0])
         np.testing.assert_array_equal(y, runs[1])
 
@@ -179,33 +163,26 @@ class SurrogateContract:
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
     def test_missing_numbers_are_named_by_row(self, fitted, runs, bad: float) -> None:
         X, y = runs[0].copy(), runs[1].copy()
-        X[3, 1] = bad
-        with pytest.raises(InvalidInput, match=r"Input X contains \w+ in 1 of 60 rows \(row 3\)"):
-            self.make().fit(X, y)
-        with pytest.raises(InvalidInput, match=r"Input X contains \w+ in 1 of 60 rows \(row 3\)"):
-            fitted.predict(X)
-        y[4] = bad
+        X[3, 1] = y[4] = bad
+        for call in (lambda: self.make().fit(X, runs[1]), lambda: fitted.predict(X)):
+            with pytest.raises(InvalidInput, match=r"Input X contains \w+ in 1 of 60 rows \(row 3\)"):
+                call()
         with pytest.raises(InvalidInput, match=r"Input y contains .* It is in 1 of 60 rows \(row 4\)"):
             self.make().fit(runs[0], y)
 
-    def test_a_constant_response_is_refused(self, runs) -> None:
+    def test_a_constant_response_and_a_bad_seed_are_refused(self, runs) -> None:
         with pytest.raises(InvalidInput, match=r"y must vary, got the constant 2.5 in all 60 rows"):
             self.make().fit(runs[0], np.full(60, 2.5))
-
-    def test_a_bad_seed_is_refused(self, runs) -> None:
         with pytest.raises(InvalidInput, match="random_state must be None, a whole number"):
             self.make(random_state=-1).fit(*runs)
 
-    def test_an_unfitted_model_says_so(self, runs) -> None:
-        with pytest.raises(Exception, match="is not fitted yet"):
-            self.make().predict(runs[0])
-        with pytest.raises(Exception, match="is not fitted yet"):
-            self.make().save("nowhere.gb")
-
-    def test_a_clone_has_the_settings_and_not_the_fit(self, fitted) -> None:
+    def test_a_clone_has_the_settings_and_not_the_fit_and_says_so(self, fitted, runs) -> None:
         copy = clone(fitted)
         assert repr(copy.get_params()) == repr(fitted.get_params())
         assert not hasattr(copy, "n_rows_")
+        for call in (lambda: copy.predict(runs[0]), lambda: copy.save("nowhere.gb")):
+            with pytest.raises(Exception, match="is not fitted yet"):
+                call()
 
     def test_inputs_without_effect_and_constant_inputs_are_harmless(self) -> None:
         X, y = draw_runs(80, seed=4)
@@ -213,8 +190,11 @@ class SurrogateContract:
         assert np.corrcoef(self.make().fit(padded, y).predict(padded), y)[0, 1] > 0.8
 
     def test_the_smallest_table_is_learnt(self) -> None:
-        X, y = draw_runs(10, seed=6)
+        n, told = self.fewest
+        X, y = draw_runs(n, seed=6)
         assert np.isfinite(self.make().fit(X, y).predict_quantiles(X, TAU)).all()
+        with pytest.raises(InvalidInput, match=told):
+            self.make().fit(X[1:], y[1:])
 
     def test_the_summary_is_words(self, fitted) -> None:
         summary = fitted.summary()
@@ -225,74 +205,68 @@ class SurrogateContract:
 class TestQuantileSurrogate(SurrogateContract):
     model = QuantileSurrogate
     small: ClassVar = {"n_epochs": 120, "n_hidden": 16, "n_members": 2, "n_layers": 1, "dropout": 0.0, "device": "cpu"}
-    in_checks: ClassVar = {"n_epochs": 150, "n_hidden": 16, "n_members": 2, "dropout": 0.0, "random_state": 0}
+    in_checks: ClassVar = {"n_epochs": 150, "n_hidden": 16, "n_members": 2, "dropout": 0.0}
 
 
 class TestGPInformedSurrogate(SurrogateContract):
     model = GPInformedSurrogate
     small: ClassVar = {"n_epochs": 20, "n_members": 2}
-    in_checks: ClassVar = {"n_epochs": 20, "n_members": 2, "random_state": 0}
 
 
 class TestStationaryGP(SurrogateContract):
     model = StationaryGP
-    in_checks: ClassVar = {"random_state": 0}
 
 
 class TestSmoothGP(SurrogateContract):
     model = StationaryGP
     small: ClassVar = {"kernel": "squared-exponential"}
-    in_checks: ClassVar = {"kernel": "squared-exponential", "random_state": 0}
 
 
 class TestDeepGP(SurrogateContract):
     model = DeepGP
     small: ClassVar = {"n_samples": 20, "n_burn_in": 60, "thinning": 1, "noise": "estimated"}
-    in_checks: ClassVar = {**small, "n_samples": 8, "n_burn_in": 25, "random_state": 0}
+    in_checks: ClassVar = {**small, "n_samples": 8, "n_burn_in": 25}
 
 
 class TestModularJumpGP(SurrogateContract):
     model = ModularJumpGP
     small: ClassVar = {"n_starts": 1}
-    in_checks: ClassVar = {"n_starts": 1, "random_state": 0}
 
 
 class TestRegimeGP(SurrogateContract):
     model = RegimeGP
     small: ClassVar = {"n_starts": 1}
-    in_checks: ClassVar = {"n_starts": 1, "random_state": 0}
 
 
 class TestHeteroskedasticGP(SurrogateContract):
     model = HeteroskedasticGP
-    in_checks: ClassVar = {"random_state": 0}
 
 
 class TestBoostedQuantiles(SurrogateContract):
     model = BoostedQuantiles
     small: ClassVar = {"n_trees": 60, "n_leaves": 8}
-    in_checks: ClassVar = {"n_trees": 25, "n_leaves": 4, "learning_rate": 0.2, "random_state": 0}
+    in_checks: ClassVar = {"n_trees": 25, "n_leaves": 4, "learning_rate": 0.2}
     knows_mean = False
 
 
 class TestQuantileForest(SurrogateContract):
     model = QuantileForest
     small: ClassVar = {"n_trees": 30, "n_leaf_rows": 3, "max_features": 1.0}
-    in_checks: ClassVar = {**small, "n_trees": 20, "random_state": 0}
+    in_checks: ClassVar = {**small, "n_trees": 20}
     knows_mean = False
 
 
 class TestNaturalGradientBoosting(SurrogateContract):
     model = NaturalGradientBoosting
     small: ClassVar = {"n_rounds": 25, "depth": 3, "learning_rate": 0.2}
-    in_checks: ClassVar = {**small, "n_rounds": 10, "random_state": 0}
+    in_checks: ClassVar = {**small, "n_rounds": 10}
     knows_mean = False
 
 
 class TestSparseGP(SurrogateContract):
     model = SparseGP
     small: ClassVar = {"n_inducing": 40}  # fewer than the runs, so that the bound is climbed
-    in_checks: ClassVar = {"n_inducing": 20, "n_steps": 10, "random_state": 0}
+    in_checks: ClassVar = {"n_inducing": 20, "n_steps": 10}
 
 
 class NormalLine(RegressorMixin, BaseEstimator, Surrogate):
@@ -312,8 +286,9 @@ class NormalLine(RegressorMixin, BaseEstimator, Surrogate):
 
 class TestConformalSurrogate(SurrogateContract):
     model = ConformalSurrogate
-    in_checks: ClassVar = {"model": NormalLine(), "level": 0.4, "random_state": 0}
+    in_checks: ClassVar = {"model": NormalLine(), "level": 0.4}
     knows_mean = False
+    fewest = 19, "X must have at least 19 rows .*9 to calibrate, 10 to learn from"
     exempt: ClassVar = {
         "check_sample_weight_equivalence_on_dense_data": "weights are for the model inside; calibration counts rows"
     }
@@ -330,12 +305,6 @@ class TestConformalSurrogate(SurrogateContract):
         without = self.make().fit(X[12:], y[12:])
         np.testing.assert_array_equal(weighted.predict(X), without.predict(X))
 
-    def test_the_smallest_table_is_learnt(self) -> None:
-        with pytest.raises(InvalidInput, match="X must have at least 19 rows .*9 to calibrate, 10 to learn from"):
-            self.make().fit(*draw_runs(10, seed=6))
-        X, y = draw_runs(19, seed=6)
-        assert np.isfinite(self.make().fit(X, y).predict_quantiles(X, TAU)).all()
-
 
 FEWER_THAN_TWELVE = "its runs are fewer than twelve: without a fold there are not ten left to learn from"
 
@@ -343,7 +312,8 @@ FEWER_THAN_TWELVE = "its runs are fewer than twelve: without a fold there are no
 class TestAutoSurrogate(SurrogateContract):
     model = AutoSurrogate
     small: ClassVar = {"candidates": ["gp"]}
-    in_checks: ClassVar = {"candidates": ["gp"], "n_folds": 6, "random_state": 0}
+    fewest = 13, "X must have at least 13 distinct inputs .*5 folds .*got 12 in 12 rows"
+    in_checks: ClassVar = {"candidates": ["gp"], "n_folds": 6}
     exempt: ClassVar = dict.fromkeys(
         (
             "check_sample_weights_shape",
@@ -355,12 +325,6 @@ class TestAutoSurrogate(SurrogateContract):
         ),
         FEWER_THAN_TWELVE,
     )
-
-    def test_the_smallest_table_is_learnt(self) -> None:
-        with pytest.raises(InvalidInput, match="X must have at least 13 distinct inputs .*5 folds .*got 12 in 12 rows"):
-            self.make().fit(*draw_runs(12, seed=6))
-        X, y = draw_runs(13, seed=6)
-        assert np.isfinite(self.make().fit(X, y).predict_quantiles(X, TAU)).all()
 
 
 @pytest.mark.parametrize(("estimator", "check"), sklearn_cases())

@@ -101,11 +101,8 @@ def test_where_there_are_no_runs_there_is_more_to_learn(acquisition: Any, gp: De
     assert right > left
 
 
-def test_disagreement_is_the_standard_deviation_of_the_members_medians() -> None:
+def test_disagreement_is_the_standard_deviation_of_the_members_medians_or_of_a_gps_mean(gp: DesignGP) -> None:
     assert np.allclose(disagreement(MEMBERS, np.array([[0.0], [3.0]])), [0.0, 3 * np.sqrt(2)])
-
-
-def test_disagreement_of_a_gp_is_its_uncertainty_of_the_mean(gp: DesignGP) -> None:
     assert np.allclose(disagreement(gp, X), gp.predict_distribution(X, of="mean").std())
 
 
@@ -113,13 +110,10 @@ def test_the_width_is_that_of_the_interval() -> None:
     assert IntervalWidth(0.9)(MEMBERS, np.zeros((1, 1)))[0] == pytest.approx(2 * 1.6448536)
 
 
-def test_variance_reduction_is_the_models_own_where_it_has_one(gp: DesignGP) -> None:
+def test_variance_reduction_is_the_models_own_where_it_has_one_and_prefers_the_inside_to_the_corner(gp) -> None:
     deep = DeepGP(n_samples=5, n_burn_in=10, thinning=1, random_state=0).fit(X, Y)
     for model in (gp, deep):
         assert np.allclose(VarianceReduction(REFERENCE)(model, X), model.variance_reduction(X, REFERENCE))
-
-
-def test_variance_reduction_prefers_the_inside_to_the_corner(gp: DesignGP) -> None:
     reference = np.random.default_rng(0).uniform(size=(300, 2))
     inside, corner = VarianceReduction(reference)(gp, np.array([[0.8, 0.5], [1.0, 1.0]]))
     assert inside > corner
@@ -206,18 +200,14 @@ def test_expected_improvement_is_that_of_simulation() -> None:
     assert (np.abs(ExpectedImprovement(0.5)(Known(), POINTS) - simulated.mean(axis=0)) < 4 * error).all()
 
 
-def test_expected_improvement_of_draws_is_that_of_their_distribution() -> None:
-    exact, drawn = (ExpectedImprovement(0.5)(Known(draws), POINTS) for draws in (False, True))
+def test_expected_improvement_of_draws_of_maximising_and_of_what_is_certain() -> None:
+    exact, drawn, certain = (
+        ExpectedImprovement(0.5)(m, POINTS) for m in (Known(), Known(draws=True), Known(scale=0.0))
+    )
     assert np.allclose(exact, drawn, rtol=0.02, atol=1e-3)
-
-
-def test_maximising_mirrors_minimising() -> None:
+    assert np.allclose(certain, [1.5, 0.5, 0.0])  # the gap, or nothing at all
     up, down = ExpectedImprovement(0.5, maximise=True)(Known(), POINTS), ExpectedImprovement(-0.5)(Known(), -POINTS)
     assert np.allclose(up, down)
-
-
-def test_what_is_certain_improves_by_its_gap_or_not_at_all() -> None:
-    assert np.allclose(ExpectedImprovement(0.5)(Known(scale=0.0), POINTS), [1.5, 0.5, 0.0])
 
 
 def test_an_optimum_reads_what_is_known_of_the_mean_where_the_model_tells() -> None:
@@ -243,8 +233,7 @@ def test_thompson_sampling_keeps_to_one_function(gp: DesignGP) -> None:
 
 
 def test_an_optimum_is_found_by_a_few_improvements() -> None:
-    grid = np.linspace(0, 1, 200)[:, None]
-    rng = np.random.default_rng(0)
+    grid, rng = np.linspace(0, 1, 200)[:, None], np.random.default_rng(0)
 
     def f(X: FloatArray) -> FloatArray:
         return np.sin(9 * X[:, 0]) + 2 * X[:, 0]

@@ -22,10 +22,6 @@ def model(request: pytest.FixtureRequest) -> Any:
     return request.param(**SHORT).fit(X, Y, np.random.default_rng(0))
 
 
-def test_predictions_are_in_the_units_of_y(model: Any) -> None:
-    assert np.abs(model.predict(X) - Y).mean() < np.abs(Y - Y.mean()).mean()
-
-
 @pytest.mark.parametrize("kind", [SNGP, LastLayerLaplace])
 def test_a_run_is_less_certain_than_the_mean_by_its_noise(kind: Any) -> None:
     model = kind(**SHORT).fit(X, Y, np.random.default_rng(0))
@@ -33,11 +29,11 @@ def test_a_run_is_less_certain_than_the_mean_by_its_noise(kind: Any) -> None:
     assert np.allclose(run - mean, Y.std() ** 2 * model.head_.noise)
 
 
-def test_variance_reduction_is_positive_and_finite(model: Any) -> None:
+def test_predictions_are_in_the_units_of_y_and_variance_reduction_is_positive_and_finite(model: Any) -> None:
+    assert np.abs(model.predict(X) - Y).mean() < np.abs(Y - Y.mean()).mean()
     score = model.variance_reduction(NEW, X)
     assert score.shape == (12,)
-    assert np.isfinite(score).all()
-    assert (score >= 0).all()
+    assert (np.isfinite(score) & (score >= 0)).all()
 
 
 def test_an_imagined_run_settles_its_neighbourhood_and_leaves_the_model_as_it_was(model: Any) -> None:
@@ -59,8 +55,9 @@ def test_a_path_is_one_function_and_unseen_scores_belong_to_rows(model: Any) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_update_takes_a_new_run_in(kind: Any) -> None:
-    model = kind(**SHORT).fit(X, Y, np.random.default_rng(0))
+def test_the_same_seed_gives_the_same_model_and_an_update_takes_a_new_run_in(kind: Any) -> None:
+    model, again = (kind(**SHORT).fit(X, Y, np.random.default_rng(0)) for _ in range(2))
+    assert np.array_equal(model.predict(NEW), again.predict(NEW))
     x = np.array([[0.95, 0.5]])
     before = float(model.predict(x)[0])
     grown = np.vstack([X, np.repeat(x, 8, axis=0) + 0.01 * np.random.default_rng(1).standard_normal((8, 2))])
@@ -68,12 +65,6 @@ def test_an_update_takes_a_new_run_in(kind: Any) -> None:
     for _ in range(3):
         model.update(grown, y, np.random.default_rng(1))
     assert abs(float(model.predict(x)[0]) - 90) < abs(before - 90)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_same_seed_gives_the_same_model(kind: Any) -> None:
-    a, b = (kind(n_steps=10).fit(X, Y, np.random.default_rng(5)).predict(NEW) for _ in range(2))
-    assert np.array_equal(a, b)
 
 
 def test_randomized_priors_keep_members_apart_where_there_are_no_runs() -> None:
@@ -86,8 +77,6 @@ def test_bootstrap_weights_of_a_run_do_not_change_when_others_follow() -> None:
     model = Bootstrap(**SHORT).fit(X[:30], Y[:30], np.random.default_rng(0))
     first = model._weight
     model.update(X, Y, np.random.default_rng(1))
-    assert first is not None
-    assert model._weight is not None
     assert model._weight.shape == (3, 40)
     assert (model._weight[:, :30] == first).all()
 
@@ -123,9 +112,8 @@ def test_an_ensemble_of_one_is_refused() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [RandomizedPriors, Bootstrap, Anchored])
 def test_going_on_from_run_to_run_is_as_good_as_training_from_scratch(kind: Any) -> None:
-    rng = np.random.default_rng(0)
     gaps = []
-    for child in rng.spawn(4):
+    for child in np.random.default_rng(0).spawn(4):
         U = child.uniform(size=(100, 2))
         y = np.sin(5 * U[:, 0]) + U[:, 1] ** 2 + 0.1 * child.standard_normal(100)
         test = child.uniform(size=(500, 2))

@@ -117,9 +117,8 @@ def test_a_gp_that_is_right_is_left_alone_on_average() -> None:
 
 
 def test_the_factor_is_large_where_the_response_is_lively_small_where_it_is_calm_and_one_far_away() -> None:
-    calm, lively, far = scale_of(np.where(GRID[:, 0] > 0, np.sin(20 * GRID[:, 0]), 0.0)).at(
-        np.array([[-1.5], [1.5], [50.0]])
-    )
+    scale = scale_of(np.where(GRID[:, 0] > 0, np.sin(20 * GRID[:, 0]), 0.0))
+    calm, lively, far = scale.at(np.array([[-1.5], [1.5], [50.0]]))
     assert lively > 10 * calm
     assert far == pytest.approx(1.0)
 
@@ -133,11 +132,10 @@ def test_the_factor_at_a_run_without_its_own_error_ignores_that_error() -> None:
 
 def runs_of(n: int, response: str = "smooth") -> Replicates:
     Z = np.random.default_rng(0).uniform(-1.7, 1.7, (n, 2))
-    y = {
-        "smooth": np.sin(2 * Z[:, 0]) * np.cos(Z[:, 1]),
-        "kinks": np.abs(Z[:, 0] - 0.3) + np.abs(Z[:, 1]),
-        "one input": np.sin(2 * Z[:, 0]),
-    }[response]
+    a, b = Z.T
+    y = {"smooth": np.sin(2 * a) * np.cos(b), "kinks": np.abs(a - 0.3) + np.abs(b), "one input": np.sin(2 * a)}[
+        response
+    ]
     return Replicates.collect(Z, (y - y.mean()) / y.std(), np.ones(n))
 
 

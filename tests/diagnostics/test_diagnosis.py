@@ -18,12 +18,9 @@ TAU, LEVELS = np.arange(1, 100) / 100, np.arange(1, 50) / 50
 EVEN = (np.arange(500) + 0.5) / 500  # the most regular sample there is
 
 
-def test_weights_become_shares() -> None:
+def test_weights_become_shares_and_rows_are_sorted_together() -> None:
     rows = Observations.of(Normal(np.zeros(3), 1.0), [3.0, 1.0, 2.0], [1e308, 1e308, 2e307])
     np.testing.assert_allclose(rows.share, np.array([5, 5, 1]) / 11)
-
-
-def test_rows_are_sorted_together() -> None:
     rows = Observations.of(Normal([3.0, 1.0, 2.0], 1.0), [3.0, 1.0, 2.0], [3.0, 1.0, 2.0]).sorted()
     assert rows.y.tolist() == rows.predicted.mean().tolist() == (6 * rows.share).round(9).tolist() == [1.0, 2.0, 3.0]
 
@@ -78,26 +75,22 @@ def test_the_ends_of_the_interval_of_level_90_are_the_quantiles_at_5_and_95() ->
     assert intervals.share[44] == pytest.approx(((u > 0.05) & (u <= 0.95)).mean())
 
 
-def test_the_preferred_level_is_shown_where_it_lies_outside() -> None:
+def test_the_preferred_level_is_shown_where_it_lies_outside_otherwise_the_one_farthest_out() -> None:
     quantiles, intervals = curves(np.full(100, 0.99))
     assert quantiles.nominal[quantiles.worst(0.5)] == 0.5
     assert intervals.nominal[intervals.worst(0.9)] == 0.9
-
-
-def test_otherwise_the_level_farthest_out_is_shown() -> None:
-    u = (np.arange(400) + 0.5) / 400
-    u[:40] = 0.001  # only the lowest tail is wrong
-    quantiles = curves(u)[0]
+    quantiles, _ = curves(np.r_[np.full(40, 0.001), EVEN[40:]])  # only the lowest tail is wrong
     assert quantiles.outside.any()
     assert quantiles.nominal[quantiles.worst(0.5)] < 0.1
 
 
-def test_slack_widens_the_band_by_rows() -> None:
+def test_slack_widens_the_band_by_rows_and_does_not_hide_intervals_that_are_far_too_wide() -> None:
     u = np.random.default_rng(0).uniform(size=50)
-    weight = np.full(50, 0.02)
-    tight, loose = (quantile_reliability(u, u, weight, 50, slack) for slack in (0, 1))
+    tight, loose = (quantile_reliability(u, u, np.full(50, 0.02), 50, slack) for slack in (0, 1))
     np.testing.assert_allclose(loose.upper, np.minimum(tight.upper + 0.02, 1))
     assert loose.p_value >= tight.p_value
+    u = (np.arange(200) + 0.5) / 400 + 0.25  # all within the middle half
+    assert interval_reliability(u, u, np.ones(200), 200, slack=5).p_value < 1e-6
 
 
 def judge(u: np.ndarray) -> tuple[tuple[str, ...], str]:
@@ -122,9 +115,7 @@ def judge(u: np.ndarray) -> tuple[tuple[str, ...], str]:
         (0.5, -1.0, ("high", "narrow")),
     ],
 )
-def test_normal_laws_of_wrong_spread_and_place_are_told_apart(
-    scale: float, shift: float, findings: tuple[str, ...]
-) -> None:
+def test_normal_laws_of_wrong_spread_and_place_are_told_apart(scale: float, shift: float, findings) -> None:
     assert judge(norm.cdf((norm.ppf(EVEN) + shift) / scale))[0] == findings
 
 
@@ -144,8 +135,7 @@ def test_two_findings_make_one_sentence() -> None:
 
 
 def test_observations_beyond_the_law_are_far_out_but_not_infinitely() -> None:
-    findings, _ = judge(np.r_[np.zeros(60), EVEN[60:-60], np.ones(60)])
-    assert findings == ("narrow",)
+    assert judge(np.r_[np.zeros(60), EVEN[60:-60], np.ones(60)])[0] == ("narrow",)
 
 
 @pytest.fixture
@@ -187,36 +177,34 @@ def test_unequal_weights_cause_no_more_false_alarms(n: int, without_decompositio
 @pytest.mark.parametrize(
     ("scale", "shift", "finding"), [(0.6, 0.0, "narrow"), (1.8, 0.0, "wide"), (1.0, 0.5, "low"), (1.0, -0.5, "high")]
 )
-def test_what_is_wrong_is_found_with_two_hundred_rows(
-    scale: float, shift: float, finding: str, without_decomposition: None
-) -> None:
+def test_what_is_wrong_is_found_with_two_hundred_rows(scale, shift, finding: str, without_decomposition: None) -> None:
     found = [check(200, scale=scale, shift=shift, seed=seed).findings for seed in range(20)]
     assert [findings[0] for findings in found if findings] == [finding] * 20
 
 
-def test_two_causes_are_both_named_with_the_clearer_first(without_decomposition: None) -> None:
-    assert check(1000, scale=0.5, shift=0.3).findings == ("narrow", "low")
-    assert check(1000, scale=0.8, shift=-1.0).findings == ("high", "narrow")
-
-
-def test_a_gross_bias_is_not_taken_for_narrow_intervals(without_decomposition: None) -> None:
-    assert check(500, shift=4.0).findings == ("low",)
-    assert check(500, shift=100.0).findings == ("low",)
+@pytest.mark.parametrize(
+    ("scale", "shift", "findings"),
+    [
+        (0.5, 0.3, ("narrow", "low")),  # both are named, the clearer first
+        (0.8, -1.0, ("high", "narrow")),
+        (1.0, 4.0, ("low",)),  # a gross bias is not taken for narrow intervals
+        (1.0, 100.0, ("low",)),
+    ],
+)
+def test_causes_are_told_apart_with_a_thousand_rows(scale, shift, findings, without_decomposition: None) -> None:
+    assert check(1000, scale=scale, shift=shift).findings == findings
 
 
 def test_a_wrong_shape_is_found(without_decomposition: None) -> None:
     y = np.random.default_rng(0).choice([-1.0, 1.0], size=1000) + 0.1 * np.random.default_rng(1).normal(size=1000)
-    law = Normal(np.zeros(1000), 1.1)  # right mean, about the right spread of normal scores, nothing in the middle
-    found = diagnose(law, y)
+    # right mean, about the right spread of normal scores, nothing in the middle
+    found = diagnose(Normal(np.zeros(1000), 1.1), y)
     assert not found.calibrated
     assert found.p_value < 1e-6
 
 
-def test_nothing_is_said_against_calibration_without_reason() -> None:
+def test_nothing_is_said_against_calibration_without_reason_and_few_rows_are_no_proof() -> None:
     assert check(1000).sentence == ("No sign of miscalibration in 1,000 rows.")
-
-
-def test_few_rows_are_no_proof_and_the_sentence_says_so() -> None:
     found = check(25)
     assert "With so few rows, large errors could go unnoticed: anything from" in found.sentence
     assert found.calibrated
@@ -248,31 +236,23 @@ def test_a_doubtful_verdict_gives_its_chance(without_decomposition: None) -> Non
 
 
 def test_atoms_cause_no_false_alarm(without_decomposition: None) -> None:
-    n = 2000
     rng = np.random.default_rng(0)
-    dry = rng.uniform(size=n) < 0.4
-    y = np.where(dry, 0.0, rng.normal(5.0, 1.0, size=n))
-    law = Mixture([Normal(np.zeros(n), 0.0), Normal(np.full(n, 5.0), 1.0)], weights=[0.4, 0.6])
-    found = diagnose(law, y)
+    dry = rng.uniform(size=2000) < 0.4
+    y = np.where(dry, 0.0, rng.normal(5.0, 1.0, size=2000))
+    parts = [Normal(np.zeros(2000), 0.0), Normal(np.full(2000, 5.0), 1.0)]
+    found, wrong = (diagnose(Mixture(parts, weights=weights), y) for weights in ([0.4, 0.6], [0.6, 0.4]))
     assert found.calibrated
     low, high = found.pit_band
     assert ((found.pit_counts >= low) & (found.pit_counts <= high)).all()
-    wrong = diagnose(Mixture([Normal(np.zeros(n), 0.0), Normal(np.full(n, 5.0), 1.0)], weights=[0.6, 0.4]), y)
     assert not wrong.calibrated
 
 
-def test_the_pit_histogram_counts_the_transforms() -> None:
-    y = np.random.default_rng(0).normal(size=300)
-    law = Normal(np.zeros(300), 1.0)
-    found = diagnose(law, y)
-    expected = np.histogram(law.pit(y), bins=len(found.pit_counts), range=(0, 1))[0]
-    assert found.pit_counts.tolist() == expected.tolist()
-
-
-def test_reliability_is_the_share_below_quantiles_and_within_intervals() -> None:
+def test_the_pit_histogram_counts_and_reliability_is_the_share_below_quantiles_and_within_intervals() -> None:
     y = np.random.default_rng(0).normal(size=300)
     law = Normal(np.zeros(300), 0.8)
     found = diagnose(law, y)
+    expected = np.histogram(law.pit(y), bins=len(found.pit_counts), range=(0, 1))[0]
+    assert found.pit_counts.tolist() == expected.tolist()
     tau, level = found.quantiles.nominal, found.intervals.nominal
     np.testing.assert_allclose(found.quantiles.share, (y[:, None] <= law.ppf(tau)).mean(axis=0), atol=1e-12)
     held = [np.mean((law.interval(v)[0] < y) & (y <= law.interval(v)[1])) for v in level]
@@ -296,8 +276,8 @@ def test_unequal_weights_tell_less() -> None:
     found = check(1000, weight=weight)
     assert found.n == 1000
     assert found.n_effective == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
-    width = found.quantiles.upper - found.quantiles.lower
-    assert width[49] > 1.3 * (check(1000).quantiles.upper - check(1000).quantiles.lower)[49]
+    unequal, equal = ((each.upper - each.lower)[49] for each in (found.quantiles, check(1000).quantiles))
+    assert unequal > 1.3 * equal
 
 
 def test_the_same_rows_give_the_same_diagnostics() -> None:
@@ -316,9 +296,8 @@ def test_the_dictionary_is_plain_json(n: int) -> None:
 def test_the_pictures_show_the_curves() -> None:
     found = check(100)
     assert found.plot_pit().get_ylabel() == "rows"
-    np.testing.assert_allclose(
-        found.plot_quantiles().lines[1].get_ydata()[1:-1], found.quantiles.share - found.quantiles.nominal
-    )
+    error = found.quantiles.share - found.quantiles.nominal
+    np.testing.assert_allclose(found.plot_quantiles().lines[1].get_ydata()[1:-1], error)
     np.testing.assert_allclose(found.plot_intervals().lines[1].get_ydata()[1:-1], found.intervals.share)
 
 
@@ -331,8 +310,3 @@ def test_a_hundred_thousand_rows_have_a_band_too(without_decomposition: None) ->
 def test_rows_that_cannot_be_judged_are_refused(y: list[float]) -> None:
     with pytest.raises(InvalidInput, match="y must"):
         diagnose(Normal(np.zeros(len(y)), 1.0), y)
-
-
-def test_a_few_rows_of_slack_do_not_hide_intervals_that_are_far_too_wide() -> None:
-    u = (np.arange(200) + 0.5) / 400 + 0.25  # all within the middle half
-    assert interval_reliability(u, u, np.ones(200), 200, slack=5).p_value < 1e-6

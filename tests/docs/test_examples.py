@@ -8,13 +8,13 @@ are what it prints; there a number stands for any number, since other machines r
 
 import ast
 import doctest
-import importlib.util
+import importlib
 import io
 import re
 import shlex
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -30,7 +30,6 @@ from genbayes.models.registry import OURS
 DOCS = Path(__file__).parents[2] / "docs"
 README, CONTRIBUTING = DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"
 PAGES = [README, CONTRIBUTING, *sorted(DOCS.rglob("*.md"))]
-LANGUAGES = {"python", "console", "text"}  # the first two run; formulas and layouts are text
 ARROW = "# -> "
 VARIES = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BAD_INPUT = 2
@@ -50,7 +49,7 @@ class Block:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    lines = page.read_text(encoding="utf-8").splitlines()
+    lines = text_of(page).splitlines()
     start, language = 0, ""
     for number, line in enumerate(lines, start=1):
         if start and line.strip() == "```":
@@ -59,6 +58,14 @@ def blocks(page: Path) -> Iterator[Block]:
         elif not start and line.lstrip().startswith("```"):
             start, language = number, line.strip().removeprefix("```")
     assert not start, f"{name(page)} must close the block of line {start}"
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def prose_of(page: Path) -> str:
+    return re.sub(r"^```.*?^```", "", text_of(page), flags=re.MULTILINE | re.DOTALL)
 
 
 def agrees(want: str, got: str) -> bool:
@@ -87,8 +94,7 @@ def shown_results(block: Block) -> dict[int, str]:
 
 def run_python(block: Block, namespace: dict[str, Any], page: Path) -> None:
     results = shown_results(block)
-    statements = ast.parse(block.text).body
-    for statement in statements:
+    for statement in ast.parse(block.text).body:
         want = results.pop(statement.end_lineno or 0, None)
         ast.increment_lineno(statement, block.line - 1)  # a traceback names the line of the page
         printed, value = io.StringIO(), None
@@ -167,35 +173,27 @@ def write_tables_of_a_reader(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_the_examples_of_a_page_run_and_show_what_they_give(
-    page: Path, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_of_a_page_run_and_show_what_they_give(page: Path, empty_folder: Path, monkeypatch) -> None:
     if page == README:
         write_tables_of_a_reader(empty_folder)
         monkeypatch.setattr("genbayes.models.network.recipes.MOST_EPOCHS", 100)  # it shows no results that depend on it
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
+        assert block.language in ("python", "console", "text")  # formulas and layouts are text
         if block.language == "python":
             run_python(block, namespace, page)
         elif block.language == "console":
             run_console(block, page, monkeypatch)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_no_example_of_a_page_escapes_by_its_language(page: Path) -> None:
-    assert {block.language for block in blocks(page)} <= LANGUAGES
-
-
 def anchors(page: Path) -> set[str]:
     """What GitHub makes of the headings: lower case, no punctuation, hyphens for spaces."""
-    prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", prose_of(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def links(page: Path) -> set[str]:
-    prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    found = re.findall(r"(?<!`)\[[^\]]*\]\(([^)\s]+)\)", prose)
+    found = re.findall(r"(?<!`)\[[^\]]*\]\(([^)\s]+)\)", prose_of(page))
     return {link for link in found if not re.match(r"[a-z]+:", link)}
 
 
@@ -231,8 +229,7 @@ def files_named_by(page: Path) -> Iterator[str]:
     """Files and folders of the source as pages name them: `models/gp/exact.py`, or `models/gp/`: `exact.py`."""
     folder = ""
     fenced = "".join(block.text for block in blocks(page))
-    prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    for file, colon in re.findall(r"`([\w/]+(?:/|\.py))`(:?)", prose):
+    for file, colon in re.findall(r"`([\w/]+(?:/|\.py))`(:?)", prose_of(page)):
         if file not in fenced:  # else an example writes it
             yield file if "/" in file else f"{folder}{file}"
         folder = file if colon else folder if "/" not in file else ""
@@ -251,56 +248,41 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
     assert not lost, f"{name(page)} must name files that exist, got {lost}"
 
 
-def script(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A script of docs as a module."""
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """A script of docs as a module, by its name."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    return importlib.import_module
 
 
-def test_the_picture_of_the_layers_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = (DOCS / "images" / "layers.svg").read_text(encoding="utf-8")
-    assert drawn == script("build_layers", monkeypatch).build(), "run python docs/build_layers.py"
+def test_the_picture_of_the_layers_is_up_to_date(script) -> None:
+    assert text_of(DOCS / "images" / "layers.svg") == script("build_layers").build(), "run python docs/build_layers.py"
 
 
-def test_the_api_page_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
-    builder = script("build_api", monkeypatch)
-    written = (DOCS / "api.md").read_text(encoding="utf-8")
-    assert written == builder.build(), "docs/api.md must be as the code is; run python docs/build_api.py"
-
-
-def test_the_table_of_models_is_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    builder = script("build_api", monkeypatch)
-    written = (DOCS / "models" / "index.md").read_text(encoding="utf-8")
-    assert written == builder.build_models(written), "docs/models must be as the registry is; python docs/build_api.py"
-    assert all(f"| `{model.name}` |" in written for model in OURS)
+def test_the_api_page_is_the_code_and_the_table_of_models_the_registry(script) -> None:
+    builder, models = script("build_api"), text_of(DOCS / "models" / "index.md")
+    assert text_of(DOCS / "api.md") == builder.build(), "run python docs/build_api.py"
+    assert models == builder.build_models(models), "run python docs/build_api.py"
+    assert all(f"| `{model.name}` |" in models for model in OURS)
 
 
 # the checks themselves
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "noticed"),
     [
-        "1 + 1  # -> 3\n",
-        "print(1 + 1)\n# -> 3\n",
-        "print('a b')\n# -> a\n#    c\n",
-        "x = 2  # -> 2\n",
-        "(1 +\n 1)  # -> 3\n",
+        ("1 + 1  # -> 3\n", "must show"),
+        ("print(1 + 1)\n# -> 3\n", "must show"),
+        ("print('a b')\n# -> a\n#    c\n", "must show"),
+        ("x = 2  # -> 2\n", "must show"),
+        ("(1 +\n 1)  # -> 3\n", "must show"),
+        ("# -> 3\n", "results of no statement"),
+        ("if True:\n    2  # -> 2\n    3\n", "results of no statement"),
     ],
 )
-def test_a_result_that_is_not_so_is_noticed(text: str) -> None:
-    with pytest.raises(AssertionError, match="must show"):
-        run_python(Block("python", text, 1), {}, DOCS / "index.md")
-
-
-@pytest.mark.parametrize("text", ["# -> 3\n", "if True:\n    2  # -> 2\n    3\n"])
-def test_a_result_of_no_statement_is_noticed(text: str) -> None:
-    with pytest.raises(AssertionError, match="results of no statement"):
+def test_a_result_that_is_not_so_or_of_no_statement_is_noticed(text: str, noticed: str) -> None:
+    with pytest.raises(AssertionError, match=noticed):
         run_python(Block("python", text, 1), {}, DOCS / "index.md")
 
 

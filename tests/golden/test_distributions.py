@@ -27,18 +27,15 @@ def test_crps_of_the_uniform_distribution(y: float) -> None:
     np.testing.assert_allclose(dist.crps(y), abs(y - inside) + (inside**3 + (1 - inside) ** 3) / 3, rtol=1e-8)
 
 
-def test_moments_of_the_uniform_distribution() -> None:
-    dist = QuantileFunction([1e-10, 1 - 1e-10], [[2.0, 8.0]], support=(2.0, 8.0))
-    np.testing.assert_allclose([dist.mean(), dist.var()], [[5.0], [3.0]], rtol=1e-8)
+FINE = np.arange(1, 2000) / 2000
+EXPONENTIAL = QuantileFunction(FINE, [-np.log1p(-FINE)], support=(0.0, None))
 
 
 @pytest.mark.parametrize("y", [0.1, 1.0, 4.0, 12.0])
 def test_crps_of_the_exponential_distribution(y: float) -> None:
     # y - 2 F(y) + 1/2: Jordan, Krueger and Lerch 2019, appendix A
-    levels = np.arange(1, 2000) / 2000
-    dist = QuantileFunction(levels, [-np.log1p(-levels)], support=(0.0, None))
     # 2 int |Q - Q_chord| du <= h^2 / 6 int Q'' du <= h / 6 with h = 1 / 2000
-    np.testing.assert_allclose(dist.crps(y), y - 2 * (1 - math.exp(-y)) + 0.5, atol=1 / 12_000)
+    np.testing.assert_allclose(EXPONENTIAL.crps(y), y - 2 * (1 - math.exp(-y)) + 0.5, atol=1 / 12_000)
 
 
 def test_tail_of_the_exponential_distribution() -> None:
@@ -47,10 +44,10 @@ def test_tail_of_the_exponential_distribution() -> None:
     np.testing.assert_allclose(dist.cdf(5.0), 1 - math.exp(-5.0), rtol=1e-12)
 
 
-def test_moments_of_the_exponential_distribution() -> None:
-    levels = np.arange(1, 2000) / 2000
-    dist = QuantileFunction(levels, [-np.log1p(-levels)], support=(0.0, None))
-    np.testing.assert_allclose([dist.mean(), dist.var()], [[1.0], [1.0]], rtol=1e-3)
+def test_moments_of_the_uniform_and_the_exponential_distribution() -> None:
+    uniform = QuantileFunction([1e-10, 1 - 1e-10], [[2.0, 8.0]], support=(2.0, 8.0))
+    np.testing.assert_allclose([uniform.mean(), uniform.var()], [[5.0], [3.0]], rtol=1e-8)
+    np.testing.assert_allclose([EXPONENTIAL.mean(), EXPONENTIAL.var()], [[1.0], [1.0]], rtol=1e-3)
 
 
 def test_quantiles_of_two_far_normals_are_those_of_one() -> None:

@@ -1,9 +1,9 @@
 """The heteroskedastic GP on the motorcycle data, against R's hetGP 1.1.9 (mleHetGP, Matern-5/2) on identical splits."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from genbayes.data import load_motorcycle
@@ -15,19 +15,17 @@ REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
 Z95 = 1.6448536269514722  # standard normal quantile at 0.95
 
 
-def read(name: str) -> list[dict[str, str]]:
-    path = REFERENCE / name
-    if not path.exists():
+def read(name: str) -> pd.DataFrame:
+    if not (REFERENCE / name).exists():
         pytest.skip("the reference splits are not at hand")
-    with path.open() as file:
-        return list(csv.DictReader(file))
+    return pd.read_csv(REFERENCE / name)
 
 
 def score_split(split: int) -> tuple[float, float]:
     """Mean CRPS and coverage of 90% intervals on the test rows of one split."""
     table = load_motorcycle().to_numpy(dtype=np.float64)
-    rows = [(int(row["row"]) - 1, row["set"]) for row in read("mcycle_splits.csv") if int(row["split"]) == split]
-    train, test = (table[[row for row, place in rows if (place == "train") is wanted]] for wanted in (True, False))
+    rows = read("mcycle_splits.csv").query("split == @split")
+    train, test = (table[rows["row"][(rows["set"] == "train") == wanted] - 1] for wanted in (True, False))
     center, scale = train.mean(axis=0), train.std(axis=0)
     Z, y = ((train - center) / scale).T
     gp = fit_heteroskedastic_gp(Replicates.collect(Z[:, None], y, np.ones(len(y))), np.random.default_rng(split))
@@ -37,8 +35,8 @@ def score_split(split: int) -> tuple[float, float]:
 
 
 def reference_crps(split: int) -> float:
-    rows = read("mcycle_hetgp_per_split.csv")
-    return next(float(r["crps"]) for r in rows if r["method"] == "hetGP_default" and int(r["split"]) == split)
+    rows = read("mcycle_hetgp_per_split.csv").query("method == 'hetGP_default' and split == @split")
+    return float(rows["crps"].iloc[0])
 
 
 @pytest.mark.parametrize("split", [1, 2, 3])

@@ -1,12 +1,10 @@
 """Mutants are drawn from code that runs only, and found again wherever it has gone."""
 
 import ast
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-TOOLS = Path(__file__).parents[2] / "tools"
 SOURCE = '''"""A docstring with 1 < 2."""
 LIMIT: int = 3
 
@@ -21,25 +19,18 @@ class Clock:
 
 
 @pytest.fixture
-def sites(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(TOOLS))
-    from mutation import sites
-
-    return sites
+def sites(tool) -> ModuleType:
+    return tool("mutation.sites")
 
 
 def test_only_code_that_runs_is_changed(sites: ModuleType) -> None:
-    found = [(each.mutant.function, each.mutant.before, each.mutant.after) for each in sites.sites_of(SOURCE, "a.py")]
-    assert found == [
-        ("<module>", "3", "4"),
-        ("Clock.left", "0.5", "1.0"),
-        ("Clock.left", "used < 0", "not used < 0"),
-        ("Clock.left", "used < 0", "used <= 0"),
-        ("Clock.left", "0", "1"),
-        ("Clock.left", "max(0.0, LIMIT - used)", "None"),
-        ("Clock.left", "max(0.0, LIMIT - used)", "min(0.0, LIMIT - used)"),
-        ("Clock.left", "0.0", "1.0"),
-        ("Clock.left", "LIMIT - used", "LIMIT + used"),
+    found = [each.mutant for each in sites.sites_of(SOURCE, "a.py")]
+    assert [each.function for each in found] == ["<module>", *["Clock.left"] * 8]
+    assert [(each.before, each.after) for each in found] == [
+        *(("3", "4"), ("0.5", "1.0")),
+        *(("used < 0", "not used < 0"), ("used < 0", "used <= 0"), ("0", "1")),
+        *(("max(0.0, LIMIT - used)", "None"), ("max(0.0, LIMIT - used)", "min(0.0, LIMIT - used)")),
+        *(("0.0", "1.0"), ("LIMIT - used", "LIMIT + used")),
     ]
 
 
@@ -61,10 +52,8 @@ def test_a_change_changes_its_expression_and_nothing_else(sites: ModuleType) -> 
 )
 def test_a_mutant_is_found_again(old: str, new: str, how: str, sites: ModuleType) -> None:
     mutant = sites.sites_of(SOURCE, "a.py")[8].mutant
-    index = sites.Index(
-        sites.sites_of(SOURCE.replace(old, new), "elsewhere.py"), {"LIMIT": "MOST"} if how == "renamed" else {}
-    )
-    site, found = index.find(mutant)
+    moved = sites.sites_of(SOURCE.replace(old, new), "elsewhere.py")
+    site, found = sites.Index(moved, {"LIMIT": "MOST"} if how == "renamed" else {}).find(mutant)
     assert found == how
     assert (site is None) == how.startswith("no")
     assert site is None or site.mutant.operator == "arithmetic"

@@ -38,19 +38,15 @@ def grown():
     return model, kept["forest"]
 
 
-def compare(model, X: np.ndarray, q: np.ndarray, tau: list[float]) -> None:
-    """The two interpolate differently between neighbouring runs, of which an x has about a hundred."""
-    theirs, ours = model.response_scaler_.inverse(q), model.predict_quantiles(X, tau)
-    assert np.abs(ours - theirs).mean() < 0.02 * np.abs(theirs).mean()
-    assert np.corrcoef(ours.ravel(), theirs.ravel())[0, 1] > 0.9995
-
-
 def test_quantiles_are_those_of_the_engine(grown) -> None:
+    """The two interpolate differently between neighbouring runs, of which an x has about a hundred."""
     model, engine_s = grown
     X, _ = draw(100, seed=1)
     tau = [0.1, 0.3, 0.5, 0.7, 0.9]
     q = engine_s.predict(model._scaled(X), quantiles=tau, weighted_quantile=True, aggregate_leaves_first=True)
-    compare(model, X, q, tau)
+    theirs, ours = model.response_scaler_.inverse(q), model.predict_quantiles(X, tau)
+    assert np.abs(ours - theirs).mean() < 0.02 * np.abs(theirs).mean()
+    assert np.corrcoef(ours.ravel(), theirs.ravel())[0, 1] > 0.9995
 
 
 def test_out_of_bag_quantiles_are_those_of_the_engine(grown) -> None:
@@ -83,9 +79,7 @@ def test_two_groups_of_runs_apart_keep_their_own_laws() -> None:
     X = np.repeat([[0.0], [1.0]], 20, axis=0)
     y = np.append(np.arange(20.0), 100 + np.arange(20.0))
     model = QuantileForest(n_trees=200, n_leaf_rows=5, max_features=1.0, random_state=0).fit(X, y)
-    low, high = model.predict_quantiles(np.array([[0.0], [1.0]]), 0.5)
-    assert abs(low - 9.5) < 1.5
-    assert abs(high - 109.5) < 1.5
+    assert model.predict_quantiles(np.array([[0.0], [1.0]]), 0.5) == pytest.approx([9.5, 109.5], abs=1.5)
     assert (model.predict_quantiles(np.array([[0.0]]), [0.02, 0.98])[0] < 25).all()
 
 
@@ -101,8 +95,7 @@ def test_pure_noise_asks_for_larger_leaves_than_a_clear_signal() -> None:
         QuantileForest(n_trees=5, max_features=1.0, random_state=0).fit(X, y).n_leaf_rows_
         for y in (rng.standard_normal(100), np.sin(9 * X[:, 0]) + X[:, 1])
     )
-    assert noise == 10
-    assert signal == 2
+    assert (noise, signal) == (10, 2)
 
 
 def test_few_useful_inputs_among_many_ask_for_all_to_be_tried() -> None:
@@ -112,10 +105,9 @@ def test_few_useful_inputs_among_many_ask_for_all_to_be_tried() -> None:
     assert model.max_features_ == 1.0
 
 
-def test_shares_that_mean_the_same_number_of_inputs_are_tried_once() -> None:
-    assert _distinct_shares(1) == [1.0]
-    assert _distinct_shares(2) == [2 / 3, 1.0]
-    assert _distinct_shares(9) == [1 / 3, 2 / 3, 1.0]
+@pytest.mark.parametrize(("n_inputs", "shares"), [(1, [1.0]), (2, [2 / 3, 1.0]), (9, [1 / 3, 2 / 3, 1.0])])
+def test_shares_that_mean_the_same_number_of_inputs_are_tried_once(n_inputs: int, shares: list[float]) -> None:
+    assert _distinct_shares(n_inputs) == shares
 
 
 def test_there_are_fewer_trees_where_rows_abound() -> None:
@@ -155,41 +147,33 @@ DRAWN = np.array([[1, 2], [3, 0], [1, 1], [1, 1]])
 WEIGHT = np.array([1.0, 1.0, 2.0, 1.0])
 
 
-@pytest.fixture
-def leaf_runs() -> LeafRuns:
-    return LeafRuns(Y, WEIGHT, LEAF, DRAWN, len(IS_LEAF))
+LEAF_RUNS = LeafRuns(Y, WEIGHT, LEAF, DRAWN, len(IS_LEAF))
+TAU = np.linspace(0.1, 0.9, 5)
 
 
-def test_weights_are_shares_of_the_leaf_averaged_over_trees(leaf_runs) -> None:
+def test_weights_are_shares_of_the_leaf_averaged_over_trees() -> None:
     # leaf 1 holds y = 1 (mass 1) and 2 (3); leaf 4 holds y = 1 (mass 2) and 3 (weight 2 times 1)
-    weights = leaf_runs._weights(np.array([[1, 4]]), None).toarray()[0] / 2
+    weights = LEAF_RUNS._weights(np.array([[1, 4]]), None).toarray()[0] / 2
     np.testing.assert_allclose(weights, [(1 / 4 + 2 / 4) / 2, (3 / 4) / 2, (2 / 4) / 2, 0])
 
 
-def test_a_new_input_asks_only_the_trees_it_is_told_to(leaf_runs) -> None:
-    q = leaf_runs.quantiles(np.array([[1, 4]]), np.array([0.01, 0.99]), asked=np.array([[True, False]]))
+def test_a_new_input_asks_only_the_trees_it_is_told_to() -> None:
+    q = LEAF_RUNS.quantiles(np.array([[1, 4]]), np.array([0.01, 0.99]), asked=np.array([[True, False]]))
     np.testing.assert_array_equal(q, [[1.0, 2.0]])  # leaf 1 alone
 
 
-def test_the_order_of_the_runs_does_not_matter(leaf_runs) -> None:
+def test_runs_in_another_order_and_runs_from_a_state_answer_the_same() -> None:
     mixed = [2, 0, 3, 1]
-    again = LeafRuns.sort(Y[mixed], WEIGHT[mixed], LEAF[mixed], DRAWN[mixed], len(IS_LEAF))
-    tau = np.linspace(0.1, 0.9, 5)
-    new = np.array([[2, 5], [1, 4]])
-    np.testing.assert_array_equal(again.quantiles(new, tau), leaf_runs.quantiles(new, tau))
+    sorted_again = LeafRuns.sort(Y[mixed], WEIGHT[mixed], LEAF[mixed], DRAWN[mixed], len(IS_LEAF))
+    for again in (sorted_again, LeafRuns.from_state(LEAF_RUNS.to_state(), IS_LEAF, 2)):
+        np.testing.assert_array_equal(again.quantiles(LEAF, TAU), LEAF_RUNS.quantiles(LEAF, TAU))
 
 
-def test_many_inputs_are_answered_as_one_by_one(leaf_runs) -> None:
+def test_many_inputs_are_answered_as_one_by_one() -> None:
     new = LEAF[np.random.default_rng(0).integers(4, size=1201)]
-    together = leaf_runs.quantiles(new, np.array([0.3, 0.6]))
-    alone = np.vstack([leaf_runs.quantiles(row[None], np.array([0.3, 0.6])) for row in new[:20]])
-    np.testing.assert_array_equal(together[:20], alone)
+    together = LEAF_RUNS.quantiles(new, TAU)
+    np.testing.assert_array_equal(together[:20], np.vstack([LEAF_RUNS.quantiles(row[None], TAU) for row in new[:20]]))
     assert np.isfinite(together).all()
-
-
-def test_runs_come_back_from_a_state_as_they_were(leaf_runs) -> None:
-    again = LeafRuns.from_state(leaf_runs.to_state(), IS_LEAF, 2)
-    np.testing.assert_array_equal(again.quantiles(LEAF, np.array([0.5])), leaf_runs.quantiles(LEAF, np.array([0.5])))
 
 
 @pytest.mark.parametrize(
@@ -207,8 +191,8 @@ def test_runs_come_back_from_a_state_as_they_were(leaf_runs) -> None:
         ("leaf", LEAF[:3].astype(np.int32), "must have shape"),
     ],
 )
-def test_runs_that_lie_in_no_leaf_are_refused(leaf_runs, name: str, value: np.ndarray, sentence: str) -> None:
-    state = leaf_runs.to_state()
+def test_runs_that_lie_in_no_leaf_are_refused(name: str, value: np.ndarray, sentence: str) -> None:
+    state = LEAF_RUNS.to_state()
     with pytest.raises(UnreadableFile, match=sentence):
         LeafRuns.from_state(State(state.kind, {}, {**state.arrays, name: value}), IS_LEAF, 2)
 

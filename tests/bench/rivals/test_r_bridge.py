@@ -5,7 +5,6 @@ describe and return what they were given, so that a wrong name, a wrong order or
 or a package is absent.
 """
 
-import csv
 import json
 import os
 import shutil
@@ -15,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
@@ -72,11 +72,11 @@ time.sleep(30)
 """
 
 
+@dataclass
 class FakeR:
     """What the last call of the fake saw."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    folder: Path
 
     @property
     def call(self) -> dict:
@@ -86,7 +86,7 @@ class FakeR:
         return (self.folder / name).read_text()
 
     def table(self, name: str) -> np.ndarray:
-        return np.array([[float(word) for word in line.split(",")] for line in self.text(name).splitlines()])
+        return np.loadtxt(self.folder / name, delimiter=",", ndmin=2)
 
 
 @pytest.fixture(autouse=True)
@@ -104,20 +104,23 @@ def fake_r(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], F
         pytest.skip("the fake Rscript is a script with a #! line")
 
     def install(body: str) -> FakeR:
-        programs, seen = tmp_path / "bin", tmp_path / "seen"
-        programs.mkdir(exist_ok=True)
-        seen.mkdir(exist_ok=True)
-        program = programs / "Rscript"
-        program.write_text(PRELUDE.format(python=sys.executable, seen=str(seen)) + body)
-        program.chmod(0o755)
-        monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+        seen = tmp_path / "seen"
+        seen.mkdir()
+        put_program(tmp_path, PRELUDE.format(python=sys.executable, seen=str(seen)) + body)
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
         return FakeR(seen)
 
     return install
 
 
+def put_program(folder: Path, text: str) -> None:
+    (folder / "Rscript").write_text(text)
+    (folder / "Rscript").chmod(0o755)
+
+
 @pytest.fixture
-def no_r(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def only_own_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No R, unless it is put into tmp_path."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
 
@@ -168,20 +171,20 @@ def test_settings_that_make_no_sense_are_refused(make: Callable[[], RModel], sen
 # the process
 
 
-def is_running(pid: int) -> bool:
+def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
+    """Whether it comes true in time."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+def is_running(pid: str) -> bool:
     """Whether a process still does something; one that has ended may wait to be collected (Z)."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return False
-
-
-def all_ended(pids: str) -> bool:
-    for _ in range(50):
-        if not any(is_running(int(pid)) for pid in pids.split()):
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_a_script_gets_its_words_as_they_are_and_reads_no_start_up_files(fake_r, tmp_path: Path) -> None:
@@ -214,11 +217,8 @@ def test_the_last_telling_line_is_shown(messages: str, last: str) -> None:
     assert Spoken(1, "", messages).last_message() == last
 
 
-def test_a_program_that_cannot_start_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "Rscript"
-    program.write_text("#!/no/such/interpreter\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_a_program_that_cannot_start_is_reported(only_own_path, tmp_path: Path) -> None:
+    put_program(tmp_path, "#!/no/such/interpreter\n")
     with pytest.raises(RFailed, match=r"Rscript must start, got No such file or directory from '.*Rscript'"):
         run_script("packages.R", [], tmp_path, 10)
 
@@ -237,15 +237,13 @@ def test_r_and_its_workers_are_ended(fake_r, tmp_path: Path, monkeypatch: pytest
     seen = fake_r(SLEEP_WITH_A_WORKER)
 
     def interrupt(process: subprocess.Popen, timeout: float) -> None:
-        for _ in range(500):
-            if (seen.folder / "pids").exists():
-                raise reason
-            time.sleep(0.02)
+        assert wait_for((seen.folder / "pids").exists, 10)
+        raise reason
 
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupt)
     with pytest.raises((KeyboardInterrupt, RTimedOut), match=r"stop|got 30 seconds"):
         run_script("packages.R", [], tmp_path, 30)
-    assert all_ended(seen.text("pids"))
+    assert wait_for(lambda: not any(map(is_running, seen.text("pids").split())), 1)
 
 
 # runs to R and back
@@ -277,10 +275,8 @@ def test_r_sees_scaled_runs_and_its_answers_return_to_the_units_of_y(fake_r, run
 
 
 def test_a_constant_input_is_passed_as_zero(fake_r, runs: Runs) -> None:
-    X, y, X_new = runs
-    X[:, 1] = 5.0
     seen = fake_r(SUMS)
-    run_r(RHomGP(), X, y, X_new)
+    run_r(RHomGP(), runs[0] * [1.0, 0.0] + 5.0, *runs[1:])
     assert (seen.table("X.csv")[:, 1] == 0).all()
 
 
@@ -288,9 +284,8 @@ def test_distributions_of_a_run_and_of_the_mean_have_their_variances(fake_r, run
     fake_r(SUMS)
     there = run_r(RHomGP(), pd.DataFrame(runs[0]), pd.Series(runs[1]), runs[2].tolist(), scale=False)
     np.testing.assert_array_equal(there.distribution().mean(), there.mean)
-    np.testing.assert_allclose(
-        [there.distribution().std(), there.distribution(of="mean").std()], [[1.5] * 5, [0.5] * 5]
-    )
+    np.testing.assert_allclose(there.distribution().std(), 1.5)
+    np.testing.assert_allclose(there.distribution(of="mean").std(), 0.5)
     with pytest.raises(InvalidInput, match="of must be one of 'run', 'mean', got 'median'"):
         there.distribution(of="median")
 
@@ -322,15 +317,11 @@ def test_settings_and_seed_reach_r_and_its_warnings_are_kept(fake_r, runs: Runs)
     ("body", "model", "error", "sentence"),
     [
         (
-            "print('fitting\\nsystem is computationally singular', file=sys.stderr); sys.exit(1)",
-            RHetGP(),
-            RFailed,
-            "^RHetGP must run to its end in R, got exit code 1: system is computationally singular$",
+            *("print('fitting\\nit is singular', file=sys.stderr); sys.exit(1)", RHetGP(), RFailed),
+            "^RHetGP must run to its end in R, got exit code 1: it is singular$",
         ),
         (
-            "sys.exit(3)",
-            RLocalGP(),
-            RMissing,
+            *("sys.exit(3)", RLocalGP(), RMissing),
             r"^the R package laGP must be installed for RLocalGP, got none .*; run install\.packages\(\"laGP\"\) in R$",
         ),
     ],
@@ -387,13 +378,12 @@ def test_nothing_is_left_behind(fake_r, runs: Runs, temporary: Path, body: str) 
         ({"random_state": -1}, "random_state must be None, a whole number"),
     ],
 )
-def test_bad_values_are_refused_before_r_is_looked_for(no_r, runs: Runs, change: dict, sentence: str) -> None:
-    X, y, X_new = runs
+def test_bad_values_are_refused_before_r_is_looked_for(only_own_path, runs: Runs, change, sentence: str) -> None:
     with pytest.raises(InvalidInput, match=sentence):
-        run_r(**{"model": RHomGP(), "X": X, "y": y, "X_new": X_new, **change})
+        run_r(**{"model": RHomGP(), **dict(zip(("X", "y", "X_new"), runs, strict=True)), **change})
 
 
-def test_without_r_nothing_is_available_and_a_run_says_what_to_install(no_r, runs: Runs) -> None:
+def test_without_r_nothing_is_available_and_a_run_says_what_to_install(only_own_path, runs: Runs) -> None:
     assert available() == {}
     sentence = (
         r"^Rscript must be on the PATH for genbayes_bench\.rivals\.r.*, got none; install R and the packages hetGP"
@@ -444,26 +434,18 @@ def test_a_script_is_good_r(script: str) -> None:
     assert parsing.returncode == 0, parsing.stderr.decode()
 
 
-class Absent(RModel):
-    name = "homgp"
-    package = "noSuchPackage"
-
-
 @needs_r
-def test_r_tells_of_a_package_it_does_not_have(few) -> None:
-    with pytest.raises(RMissing, match=r'the R package noSuchPackage must be .*install\.packages\("noSuchPackage"\)'):
-        run_r(Absent(), *few)
-
-
-class Broken(RModel):
-    name = "homgp"
-    package = "stats"  # always there, so that it is the unknown kernel which fails
-
-
-@needs_r
-def test_an_error_in_r_is_told_in_one_sentence(few) -> None:
-    with pytest.raises(RFailed, match=r"Broken must run to its end in R, got exit code 1: \S.*$") as caught:
-        run_r(Broken(), *few)
+@pytest.mark.parametrize(
+    ("package", "error", "sentence"),
+    [
+        ("noPackage", RMissing, r'the R package noPackage must be .*install\.packages\("noPackage"\)'),
+        ("stats", RFailed, r"Other must run to its end in R, got exit code 1: \S.*$"),  # there, but has no such kernel
+    ],
+)
+def test_a_missing_package_and_an_error_in_r_are_told_in_one_sentence(few, package: str, error, sentence: str) -> None:
+    model = type("Other", (RModel,), {"name": "homgp", "package": package})
+    with pytest.raises(error, match=sentence) as caught:
+        run_r(model(), *few)
     assert "\n" not in str(caught.value)
     assert "Execution halted" not in str(caught.value)
 
@@ -561,8 +543,7 @@ def test_installed_packages_are_found_with_their_versions(with_stand_ins) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("model", "noise"),
-    [(RHomGP(), 20), (RHetGP(), 200), (RHetGP(kernel="squared-exponential"), 100)],
+    ("model", "noise"), [(RHomGP(), 20), (RHetGP(), 200), (RHetGP(kernel="squared-exponential"), 100)]
 )
 def test_hetgp_is_called_as_its_manual_says(with_stand_ins, few, model, noise: float) -> None:
     X, y, X_new = few
@@ -583,21 +564,20 @@ def test_a_seed_gives_the_same_answer_again_in_r(with_stand_ins, few) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tau2", ["tau2", "tau2_y"])
-def test_deepgp_is_called_as_its_manuals_say(with_stand_ins, few, monkeypatch, tau2: str) -> None:
-    monkeypatch.setenv("TAU2", tau2)  # its name before version 1.2, and since
-    there = run_r(RDeepGP(n_samples=7, n_burn_in=11, thinning=3), *few, scale=False)
-    np.testing.assert_allclose(there.mean, 7.1)
-    np.testing.assert_allclose(there.latent, 3 - 2 * 0.5)
+@pytest.mark.parametrize(
+    ("tau2", "settings", "mean", "nugget"),
+    [
+        ("tau2", {}, 7.1, 0.5),  # its name before version 1.2
+        ("tau2_y", {}, 7.1, 0.5),
+        ("tau2_y", {"kernel": "squared-exponential", "nugget": 0.125}, 7.2, 0.125),
+    ],
+)
+def test_deepgp_is_called_as_its_manuals_say(with_stand_ins, few, monkeypatch, tau2, settings, mean, nugget) -> None:
+    monkeypatch.setenv("TAU2", tau2)
+    there = run_r(RDeepGP(n_samples=7, n_burn_in=11, thinning=3, **settings), *few, scale=False)
+    np.testing.assert_allclose(there.mean, mean)
+    np.testing.assert_allclose(there.latent, 3 - 2 * nugget)
     np.testing.assert_allclose(there.variance, 3)
-
-
-@pytest.mark.slow
-def test_deepgp_gets_kernel_and_nugget(with_stand_ins, few) -> None:
-    model = RDeepGP(n_samples=7, n_burn_in=11, thinning=3, kernel="squared-exponential", nugget=0.125)
-    there = run_r(model, *few, scale=False)
-    np.testing.assert_allclose(there.mean, 7.2)
-    np.testing.assert_allclose(there.latent, 3 - 2 * 0.125)
 
 
 @pytest.mark.slow
@@ -612,8 +592,7 @@ def test_lagp_is_called_as_its_manual_says(with_stand_ins, few, n_neighbours: in
 @pytest.mark.slow
 def test_one_input_and_one_row_stay_matrices_in_r(with_stand_ins, few) -> None:
     X, y, X_new = few
-    there = run_r(RHomGP(), X[:, :1], y, X_new[:1, :1], scale=False)
-    assert there.mean.shape == (1,)
+    assert run_r(RHomGP(), X[:, :1], y, X_new[:1, :1], scale=False).mean.shape == (1,)
 
 
 # the packages themselves
@@ -636,14 +615,12 @@ def test_a_motorcycle_split_scores_as_measured_before(model, method: str) -> Non
     if not REFERENCE.exists():
         pytest.skip("the reference splits are not at hand")
     table = load_motorcycle().to_numpy(dtype=np.float64)
-    with (REFERENCE / "mcycle_splits.csv").open() as file:
-        rows = [(int(row["row"]) - 1, row["set"]) for row in csv.DictReader(file) if row["split"] == "1"]
-    train, test = (table[[row for row, place in rows if (place == "train") is wanted]] for wanted in (True, False))
+    split = pd.read_csv(REFERENCE / "mcycle_splits.csv").query("split == 1")
+    train, test = (table[split["row"][(split["set"] == "train") == wanted] - 1] for wanted in (True, False))
     there = run_r(model, train[:, :1], train[:, 1], test[:, :1], scale=False, random_state=0)
     found = crps_normal(there.mean, there.distribution().std(), test[:, 1]).mean()
-    with (REFERENCE / "mcycle_hetgp_per_split.csv").open() as file:
-        scores = [row for row in csv.DictReader(file) if row["split"] == "1" and row["method"] == method]
-    assert found == pytest.approx(float(scores[0]["crps"]), rel=0.02)  # versions of the package differ a little
+    known = pd.read_csv(REFERENCE / "mcycle_hetgp_per_split.csv").query("split == 1 and method == @method")
+    assert found == pytest.approx(known["crps"].iloc[0], rel=0.02)  # versions of the package differ a little
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ from genbayes import InvalidInput
 from genbayes.auto.candidates import Candidate, Clock, Trials, choose_candidates
 from genbayes.data.dataset import Dataset
 from genbayes.metrics import crps
-from genbayes.models.gp.stationary import EXACT_LIMIT
 from genbayes.models.registry import MOST_RUNS_FOR_GP, Facts, registered_models
 
 NAMES = tuple(registered_models())
@@ -46,10 +45,9 @@ def test_many_runs_leave_out_what_would_take_too_long() -> None:
     assert not set(huge) & {"gp", "gp-iqn"}
 
 
-def test_the_smoothest_kernel_is_offered_as_far_as_it_is_exact_and_not_where_there_are_regimes() -> None:
-    assert "gp-smooth" in names(None, Facts(EXACT_LIMIT, n_regimes=1))
-    assert "gp-smooth" not in names(None, Facts(EXACT_LIMIT + 1, n_regimes=1))
-    assert "gp-smooth" not in names(None, Facts(100, n_regimes=2))
+def test_the_smoothest_kernel_alone_is_tried_only_if_named() -> None:
+    assert "gp-smooth" not in names(None, Facts(100, n_regimes=1))
+    assert names(["gp-smooth"]) == ["gp-smooth"]
 
 
 def test_what_is_asked_for_by_name_is_tried_whatever_the_facts() -> None:

@@ -35,6 +35,8 @@ from genbayes_bench.rivals.r_bridge import (
     RLocalGP,
     RMissing,
     RModel,
+    RRobustGaSP,
+    RScaledVecchia,
     RTimedOut,
     Spoken,
     available,
@@ -140,6 +142,8 @@ def runs() -> Runs:
         (RHomGP(), ["homgp", "hetGP", "kernel=matern52"]),
         (RHetGP(kernel="squared-exponential"), ["hetgp", "hetGP", "kernel=squared-exponential"]),
         (RLocalGP(n_neighbours=30), ["lagp", "laGP", "n_neighbours=30"]),
+        (RRobustGaSP(noise="none"), ["rgasp", "RobustGaSP", "noise=none"]),
+        (RScaledVecchia(), ["vecchia", "GpGp"]),
         (RDeepGP(), ["deepgp", "deepgp", "kernel=matern52", "n_samples=200", "n_burn_in=1000", "thinning=10"]),
         (RDeepGP(nugget=1e-8), [*RDeepGP().arguments(), "nugget=1e-08"]),
         (RDeepGP(nugget=1 / 3), [*RDeepGP().arguments(), "nugget=0.33333333333333331"]),  # all its digits
@@ -153,6 +157,7 @@ def test_a_model_names_its_package_and_the_settings_that_are_not_left_to_it(mode
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
+        (lambda: RRobustGaSP(noise="some"), "noise must be one of 'estimated', 'none', got 'some'"),
         (lambda: RHomGP(kernel="matern"), "kernel must be one of 'matern52', 'squared-exponential', got 'matern'"),
         (lambda: RHetGP(kernel="x; quit()"), "kernel must be one of"),
         (lambda: RDeepGP(kernel="rbf"), "kernel must be one of"),
@@ -396,7 +401,7 @@ def test_without_r_nothing_is_available_and_a_run_says_what_to_install(only_own_
 def test_packages_are_listed_with_their_versions(fake_r, temporary: Path) -> None:
     seen = fake_r("print('hetGP 1.1.9 \\nlaGP 1.5.9\\nsome chatter that is none\\nother 1.0')")
     assert available() == {"hetGP": "1.1.9", "laGP": "1.5.9"}
-    assert seen.call["arguments"] == ["hetGP", "deepgp", "laGP"]
+    assert seen.call["arguments"] == ["hetGP", "deepgp", "laGP", "RobustGaSP", "GpGp"]
     assert list(temporary.iterdir()) == []
 
 

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genbayes.arrays import FloatArray
+from genbayes.metrics import crps_normal
 from genbayes.models.gp import heteroskedastic
 from genbayes.models.gp.heteroskedastic import FittedHeteroskedasticGP, fit_heteroskedastic_gp
 from genbayes.models.gp.likelihood import Replicates
-from genbayes.models.gp.stationary import fit_gp
+from genbayes.models.gp.noise_process import NoiseProcess
+from genbayes.models.gp.stationary import FittedGP, fit_gp
 from genbayes.persistence import State
 
 NEW = np.linspace(-1.4, 1.4, 15)[:, None]
@@ -162,3 +164,53 @@ def test_progress_is_reported_stage_by_stage() -> None:
         runs, np.random.default_rng(0), report=lambda stage, stages, _: heard.append((stage, stages))
     )
     assert heard == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_left_out_answers_are_those_of_a_gp_that_has_not_seen_the_runs_there() -> None:
+    gp = fitted()
+    Z = gp.latent.runs.Z
+    mean, latent, noise = gp.leave_out(Z)
+    seen_mean, seen_latent, seen_noise = gp.predict(Z)
+    assert (latent > seen_latent).all()
+    assert not np.allclose(noise, seen_noise, rtol=1e-6)
+    row = 17
+    rest = np.delete(np.arange(len(Z)), row)
+    K = gp.noise._covariance(Z) + np.diag(1 / gp.noise.information)
+    delta = K @ gp.noise.weights  # the working values
+    weights = np.linalg.solve(K[np.ix_(rest, rest)], delta[rest])
+    without = NoiseProcess(
+        gp.noise.level, gp.noise.variance, gp.noise.length, Z[rest], gp.noise.information[rest], weights
+    )
+    for own, other in zip(gp.noise.leave_out(Z[[row]]), without.predict(Z[[row]]), strict=True):
+        assert own[0] == pytest.approx(other[0], rel=1e-6)
+    others = FittedGP(gp.latent.parameters, gp.latent.runs.take(rest), kernel=gp.latent.kernel)
+    assert mean[row] == pytest.approx(others.predict(Z[[row]])[0][0], abs=0.01)  # the mean level is estimated anew
+    assert abs(mean[row] - seen_mean[row]) > 1e-6
+
+
+def test_at_new_inputs_there_is_nothing_to_leave_out() -> None:
+    for own, other in zip(fitted().leave_out(NEW + 0.01), fitted().predict(NEW + 0.01), strict=True):
+        np.testing.assert_array_equal(own, other)
+
+
+@pytest.mark.parametrize("n", [30, 100])
+def test_a_deterministic_simulator_is_not_taken_for_noise(n: int) -> None:
+    rng = np.random.default_rng(n)
+    Z, new = rng.uniform(-1.7, 1.7, (n, 3)), rng.uniform(-1.6, 1.6, (200, 3))
+    f = lambda Z: np.tanh(4 * Z[:, 0] * Z[:, 1]) + np.abs(Z[:, 2])  # noqa: E731
+    runs = Replicates.collect(Z, f(Z), np.ones(n))
+    uneven = fit_heteroskedastic_gp(runs, np.random.default_rng(0))
+    even = fit_gp(runs, np.random.default_rng(0), kernel="auto")
+    scores = []
+    for gp in (uneven, even):
+        mean, latent, noise = gp.predict(new)
+        scores.append(crps_normal(mean, np.sqrt(latent + noise), f(new)).mean())
+    assert scores[0] < 1.05 * scores[1]
+
+
+def test_uneven_noise_that_says_less_of_runs_left_out_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not fitted().is_homoskedastic
+    monkeypatch.setattr(
+        heteroskedastic, "_left_out_scores", lambda gp, runs: np.arange(len(runs)) * gp.is_homoskedastic
+    )
+    assert fit(*draw()).is_homoskedastic

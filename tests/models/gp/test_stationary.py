@@ -192,3 +192,56 @@ def test_a_single_input_has_nothing_to_be_left_for() -> None:
     groups = Replicates.collect(np.zeros((5, 1)), np.arange(5.0), np.ones(5))
     gp = fit_gp(groups, np.random.default_rng(0))
     np.testing.assert_array_equal(gp.leave_out(groups.Z), gp.predict(groups.Z))
+
+
+PATHS = {  # a function each kernel is made for: kinks of the third derivative, inputs that act apart, analytic
+    "matern52-separable": lambda Z: np.abs(Z[:, 0]) ** 3 + np.abs(Z[:, 1] - 0.3) ** 3 + np.sin(4 * Z[:, 2]),
+    "squared-exponential": lambda Z: np.exp(-(Z[:, 0] ** 2) - Z[:, 1] * Z[:, 2]),
+}
+
+
+@pytest.mark.parametrize("kernel", PATHS)
+def test_the_most_probable_kernel_is_chosen_and_beats_the_default_of_old(kernel: str) -> None:
+    rng = np.random.default_rng(0)
+    Z, new = rng.uniform(-1, 1, (150, 3)), rng.uniform(-1, 1, (200, 3))
+    y, f = (PATHS[kernel](at) for at in (Z, new))
+    runs = Replicates.collect(Z, (y - y.mean()) / y.std(), np.ones(150))
+    chosen, old = (fit_gp(runs, np.random.default_rng(0), kernel=name) for name in ("auto", "matern52"))
+    assert chosen.kernel == kernel
+    error = [np.abs(gp.predict(new)[0] - (f - y.mean()) / y.std()).mean() for gp in (chosen, old)]
+    assert error[0] < 0.8 * error[1]
+
+
+def test_beyond_the_exact_limit_the_automatic_kernel_is_matern(make_runs: Callable[..., Replicates]) -> None:
+    gp = fit_gp(make_runs(60, 2), np.random.default_rng(0), exact_limit=50, kernel="auto")
+    assert gp.kernel == "matern52"
+    assert gp.large is not None
+    assert gp.jitter == 0.0
+
+
+def test_a_smooth_simulator_without_noise_is_known_beyond_the_nugget_of_old() -> None:
+    rng = np.random.default_rng(0)
+    Z, new = rng.uniform(-1, 1, (150, 2)), rng.uniform(-0.9, 0.9, (100, 2))
+    f = [np.cos(at[:, 0] + 2 * at[:, 1]) for at in (Z, new)]
+    gp = fit_gp(Replicates.collect(Z, f[0], np.ones(150)), np.random.default_rng(0), kernel="auto")
+    assert gp.parameters.nugget < 1e-9
+    assert np.abs(gp.predict(new)[0] - f[1]).mean() < 1e-7
+
+
+@pytest.mark.parametrize("kernel", ["matern52", "auto"])
+def test_a_start_from_a_neighbour_reaches_the_same_maximum_in_fewer_steps(
+    make_runs: Callable[..., Replicates], kernel: str
+) -> None:
+    runs = make_runs(120, 3)
+    fewer = runs.take(np.arange(100))
+    first = fit_gp(runs, np.random.default_rng(0), kernel=kernel)
+    cold_steps: list[float] = []
+    warm_steps: list[float] = []
+    cold = fit_gp(fewer, np.random.default_rng(0), kernel=kernel, report=lambda *heard: cold_steps.append(heard[0]))
+    warm = fit_gp(
+        fewer, np.random.default_rng(0), kernel=kernel, start=first.parameters,
+        report=lambda stage, stages, _: warm_steps.append(stages - stage),
+    )  # fmt: skip
+    np.testing.assert_allclose(warm.predict(runs.Z)[0], cold.predict(runs.Z)[0], atol=0.05)
+    assert len(warm_steps) < len(cold_steps)
+    assert warm_steps[-1] == 0  # the last stage announced is the last heard of

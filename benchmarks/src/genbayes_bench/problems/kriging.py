@@ -95,7 +95,7 @@ def _pendulum(X: FloatArray, rng: np.random.Generator) -> FloatArray:
     def slope(state: FloatArray) -> FloatArray:
         return np.stack([state[1], -damping * state[1] - 9.81 / length * np.sin(state[0])])
 
-    return _solve(slope, np.stack([angle, np.zeros(len(X))]), 4.0, 200)[0]
+    return np.asarray(_solve(slope, np.stack([angle, np.zeros(len(X))]), 4.0, 200)[0])
 
 
 def _predators(X: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -106,7 +106,7 @@ def _predators(X: FloatArray, rng: np.random.Generator) -> FloatArray:
         prey, hunter = np.exp(state)
         return np.stack([birth - eaten * hunter, fed * prey - death])
 
-    return _solve(slope, np.log(np.full((2, len(X)), [[1.5], [0.7]])), 6.0, 200)[0]
+    return np.asarray(_solve(slope, np.log(np.full((2, len(X)), [[1.5], [0.7]])), 6.0, 200)[0])
 
 
 def _epidemic(X: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -117,7 +117,7 @@ def _epidemic(X: FloatArray, rng: np.random.Generator) -> FloatArray:
         flow = rate * state[0] * state[1]
         return np.stack([-flow, flow - recovery * state[1]])
 
-    return _solve(slope, np.stack([1 - first, first]), 30.0, 150)[1]
+    return np.asarray(_solve(slope, np.stack([1 - first, first]), 30.0, 150)[1])
 
 
 def _oscillator(X: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -127,7 +127,7 @@ def _oscillator(X: FloatArray, rng: np.random.Generator) -> FloatArray:
     def slope(state: FloatArray) -> FloatArray:
         return np.stack([state[1], mu * (1 - state[0] ** 2) * state[1] - state[0]])
 
-    return _solve(slope, np.stack([first, np.zeros(len(X))]), 5.0, 300)[0]
+    return np.asarray(_solve(slope, np.stack([first, np.zeros(len(X))]), 5.0, 300)[0])
 
 
 def _reactor(X: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -139,7 +139,7 @@ def _reactor(X: FloatArray, rng: np.random.Generator) -> FloatArray:
     def slope(state: FloatArray) -> FloatArray:
         return np.stack([feed - first * state[0], first * state[0] - second * state[1] ** 2])
 
-    return _solve(slope, np.stack([np.ones(len(X)), np.zeros(len(X))]), 3.0, 100)[1]
+    return np.asarray(_solve(slope, np.stack([np.ones(len(X)), np.zeros(len(X))]), 3.0, 100)[1])
 
 
 def _waves(X: FloatArray, rng: np.random.Generator) -> FloatArray:

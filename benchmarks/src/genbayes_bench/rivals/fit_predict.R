@@ -56,6 +56,20 @@ fit_predict <- list(
   vecchia = function(X, y, X_new, settings) scaled_vecchia(X, y, X_new)
 )
 
+# Row numbers, each the farthest from those before it, from the middle on.
+order_maximin <- function(W) {
+  columns <- t(W)
+  order <- integer(nrow(W))
+  order[1] <- which.min(colSums((columns - rowMeans(columns))^2))
+  nearest <- rep(Inf, nrow(W))
+  for (i in seq_len(nrow(W) - 1)) {
+    nearest <- pmin(nearest, colSums((columns - columns[, order[i]])^2))
+    nearest[order[i]] <- -1
+    order[i + 1] <- which.max(nearest)
+  }
+  order
+}
+
 # Scaled Vecchia (Katzfuss, Guinness & Lawrence 2022) by the functions of GpGp: inputs are ordered and neighbours found
 # in units of the length scales, which are estimated by Fisher scoring from few neighbours first and then from more. A
 # linear trend and Matern-5/2, as in the authors' own comparison; predictions condition on 140 neighbours.
@@ -66,7 +80,7 @@ scaled_vecchia <- function(X, y, X_new) {
   parameters <- c(stats::var(y), scales, 0.01)
   for (m in c(10, 30)) {
     W <- t(t(X) / scales)
-    order <- GpGp::order_maxmin(W)
+    order <- order_maximin(W)
     near <- GpGp::find_ordered_nn(W[order, , drop = FALSE], m)
     fit <- GpGp::fit_model(
       y[order], X[order, , drop = FALSE], trend(X)[order, , drop = FALSE], covariance,

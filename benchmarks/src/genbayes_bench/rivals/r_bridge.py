@@ -269,7 +269,7 @@ class RScaledVecchia(RModel):
     """The scaled Vecchia approximation by the functions of GpGp: Matern-5/2, a linear trend, 30 neighbours.
 
     Source: Katzfuss, Guinness & Lawrence (2022), SIAM/ASA Journal on Uncertainty Quantification 10. Check of
-    `StationaryGP` for many runs. Inputs are ordered by GpGp's approximate maximin ordering.
+    `StationaryGP` for many runs. Inputs are ordered by maximin distance in units of the length scales.
     """
 
     name: ClassVar[str] = "vecchia"

@@ -212,7 +212,7 @@ def optimism(Z: FloatArray) -> float:
     Args:
         Z: Scaled inputs of the runs, shape (n, p).
     """
-    return min(1.0, (Z.shape[1] + 4) / len(Z))
+    return min(1.0, float(Z.shape[1] + 4) / len(Z))
 
 
 class FittedProcess(Protocol):

@@ -154,8 +154,8 @@ def scores_figure(report: SelectionReport, target: str) -> Html:
         "Scores of the surrogates",
         [drawing(ax, "scores", "CRPS of each surrogate")],
         f"Dots are mean scores in the unit of {target}: that of the best, and how far the others are behind it on the "
-        "same rows, with lines of one standard error of that difference. Smaller is better; the orange ones make up the "
-        "model.",
+        "same rows, with lines of one standard error of that difference. Smaller is better; orange ones make "
+        "up the model.",
     )
 
 

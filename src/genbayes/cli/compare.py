@@ -67,8 +67,6 @@ def compare(
 
     Example: genbayes compare runs.csv --target y --report compare.html
     """
-    from genbayes.report import write_comparison
-
     print_start(f"Reading {runs.name} ...", quiet or as_json)
     check_paths([runs], {"--output": output, "--report": report})
     settings = {
@@ -86,6 +84,8 @@ def compare(
     if output is not None:
         model.save(output)
     if report is not None and held is not None:
+        from genbayes.report import write_comparison
+
         words = {"title": f"{target} of {runs.name}", "target": target}
         write_comparison(report, model.report_, held.model, held.X, held.y, n_rows=len(y), **words)
     if as_json:

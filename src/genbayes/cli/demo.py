@@ -15,6 +15,7 @@ from genbayes.cli.console import (
     print_next,
     print_scores,
     print_sentence,
+    print_start,
     standard_output,
 )
 from genbayes.cli.fitting import HELD_OUT, model_maker
@@ -42,7 +43,7 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Fit the bundled motorcycle data, score the fit and write a report."""
-    print_news("Motorcycle crash tests: the acceleration of a rider's head after impact.", as_json)
+    print_start("Motorcycle crash tests: the acceleration of a rider's head after impact.", as_json)
     from genbayes.data import hold_out, load_motorcycle, split_target
     from genbayes.report import write_assessment
     from genbayes.writing import check_writable

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genbayes import Box, Campaign
+from genbayes import AutoSurrogate, Box, Campaign
 from genbayes.campaign import Trial
 from genbayes.data import Choice, Integer
 from genbayes.design import RandomProposer
@@ -264,6 +264,15 @@ def test_a_surrogate_is_fitted_to_every_result_that_counts(make_campaign) -> Non
     assert list(model.X.columns) == ["mach", "stages", "gas"]
 
 
+def test_a_surrogate_is_the_automatic_choice_unless_told_otherwise(make_campaign, monkeypatch) -> None:
+    monkeypatch.setattr(AutoSurrogate, "fit", lambda model, X, y: model)
+    campaign = make_campaign(SPACE, random_state=7)
+    campaign.tell(campaign.ask(), 1.0)
+    model = campaign.surrogate()
+    assert isinstance(model, AutoSurrogate)
+    assert (model.categorical, model.random_state, model.candidates) == (["gas"], 7, None)
+
+
 def test_a_database_that_is_not_there_is_not_made_by_opening(tmp_path) -> None:
     with pytest.raises(InvalidInput, match="url must name an existing database, got .*; create the campaign first"):
         Campaign.open(f"sqlite:///{tmp_path}/a.db", "a")
@@ -315,7 +324,7 @@ def test_nothing_warns_in_an_ordinary_campaign(make_campaign) -> None:
 WITHOUT_SQLALCHEMY = """
 import sys
 sys.modules["sqlalchemy"] = None  # import finds nothing
-from genbayes import Campaign
+from genbayes import AutoSurrogate, Campaign
 from genbayes.cli.main import answer
 from genbayes.errors import MissingExtra
 try:

@@ -11,9 +11,9 @@ import genbayes
 PROBE = """
 import json, sys, time
 {before}
-start = time.perf_counter()
+start = time.process_time()
 {code}
-seconds = time.perf_counter() - start
+seconds = time.process_time() - start
 heavy = ("torch", "sklearn", "scipy", "pandas", "matplotlib", "pyarrow", "lightgbm")
 print(json.dumps([seconds, [name for name in heavy if name in sys.modules]]))
 """

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from genbayes import QuantileSurrogate
+from genbayes import AutoSurrogate
 from genbayes.data import load_motorcycle
 from genbayes.plotting import plot_fan
 
@@ -16,7 +16,7 @@ def draw_motorcycle() -> Path:
     """Fan chart of the surrogate fitted to all 133 motorcycle runs."""
     runs = load_motorcycle()
     times, accel = runs["times"].to_numpy(), runs["accel"].to_numpy()
-    model = QuantileSurrogate(random_state=0).fit(times[:, None], accel)
+    model = AutoSurrogate(random_state=0).fit(times[:, None], accel)
     grid = np.linspace(times.min(), times.max(), 400)
     law = model.predict_distribution(grid[:, None])
     figure = Figure(figsize=(7.2, 3.6), dpi=160, layout="constrained")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genbayes import Box, Campaign
+from genbayes import AutoSurrogate, Box, Campaign
 from genbayes.campaign import Trial
 from genbayes.data import Choice, Integer
 from genbayes.design import RandomProposer
@@ -216,6 +216,15 @@ def test_a_surrogate_is_fitted_to_every_result_that_counts(make_campaign) -> Non
     assert (list(X.columns), y.tolist()) == (["mach", "stages", "gas"], [1.0, 2.0, 3.0])
 
 
+def test_a_surrogate_is_the_automatic_choice_unless_told_otherwise(make_campaign, monkeypatch) -> None:
+    monkeypatch.setattr(AutoSurrogate, "fit", lambda model, X, y: model)
+    campaign = make_campaign(SPACE, random_state=7)
+    campaign.tell(campaign.ask(), 1.0)
+    model = campaign.surrogate()
+    assert isinstance(model, AutoSurrogate)
+    assert (model.categorical, model.random_state, model.candidates) == (["gas"], 7, None)
+
+
 def test_a_database_that_is_not_there_is_not_made_by_opening(tmp_path) -> None:
     with pytest.raises(InvalidInput, match="url must name an existing database, got .*; create the campaign first"):
         Campaign.open(f"sqlite:///{tmp_path}/a.db", "a")
@@ -256,7 +265,7 @@ def test_without_sqlalchemy_a_campaign_names_the_extra_to_install(tmp_path) -> N
     program = """
 import sys
 sys.modules["sqlalchemy"] = None  # import finds nothing
-from genbayes import Campaign
+from genbayes import AutoSurrogate, Campaign
 from genbayes.cli.main import answer
 from genbayes.errors import MissingExtra
 try:

@@ -1,11 +1,14 @@
 """The learning curve: scored on unseen runs, falling where there is something to learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from genbayes.campaign.learning_curve import LearningCurve, learn_curve
 from genbayes.distribution import Normal
+from genbayes.models import registry
 
 
 class Nearest:
@@ -56,3 +59,47 @@ def test_a_campaign_has_a_curve_by_a_quick_gaussian_process(make_campaign) -> No
     curve = campaign.learning_curve()
     assert curve.n.tolist() == [15, 16]
     assert curve.crps.max() < 0.2
+    assert curve.model == curve.to_dict()["model"] == "stationary GP"
+
+
+class Guess:
+    """Errs by a given amount at every run."""
+
+    def __init__(self, error: float = 1.0, categorical: object = None) -> None:
+        self.error, self.categorical = error, categorical
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        return {"error": self.error, "categorical": self.categorical}
+
+    def set_params(self, **settings: object) -> "Guess":
+        vars(self).update(settings)
+        return self
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> "Guess":
+        return self
+
+    def predict_distribution(self, X: pd.DataFrame) -> Normal:
+        return Normal(loc=X["x"].to_numpy() + self.error, scale=np.full(len(X), 1e-6))
+
+
+@pytest.mark.parametrize(
+    ("n", "gp", "network", "chosen"),
+    [
+        (40, 0.2, 0.1, "quantile network"),  # clearly better
+        (40, 0.2, 0.2, "stationary GP"),  # no better
+        (40, 0.01, 0.001, "stationary GP"),  # the GP leaves next to nothing, so nothing else is tried
+        (25, 0.2, 0.1, "stationary GP"),  # too few runs for networks
+    ],
+)
+def test_the_curve_is_of_the_model_that_the_proposer_would_ask(
+    make_campaign, monkeypatch, n: int, gp: float, network: float, chosen: str
+) -> None:
+    for name, error in (("gp", gp), ("network", network)):
+        entry = replace(registry._models[name], home=Guess, settings={"error": error})
+        monkeypatch.setitem(registry._models, name, entry)
+    campaign = make_campaign(n_initial=n, budget=n)
+    campaign.run(lambda x: x["x"])  # from 0 to 1, so that its standard deviation is 0.29
+    curve = campaign.learning_curve()
+    assert curve.model == chosen
+    assert curve.crps[-1] == pytest.approx(network if chosen == "quantile network" else gp, abs=1e-4)
+    assert campaign.learning_curve(Guess(0.5)).model == "Guess"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -10,19 +11,29 @@ import pandas as pd
 import pytest
 
 import genbayes
+from genbayes.auto import Entry, SelectionReport
 from genbayes.distribution import Normal
+from genbayes.models import registry
 
 
 class Bell:
-    """Answers the same Gaussian everywhere; remembers how it was made and fitted."""
+    """Answers the same Gaussian everywhere; remembers how it was made and fitted. It takes what a network takes."""
 
-    made: ClassVar[list[Bell]] = []
+    fitted: ClassVar[list[Bell]] = []
+    takes: ClassVar[set[str]] = {"n_members", "recipe", "weights", "n_epochs"}
 
     def __init__(self, **settings: Any) -> None:
         self.settings = settings
-        self.made.append(self)
+
+    def get_params(self, deep: bool) -> dict[str, Any]:
+        return dict.fromkeys(self.takes | {"categorical", "y_bounds", "random_state", "verbose"})
+
+    def set_params(self, **settings: Any) -> Self:
+        self.settings |= {name: value for name, value in settings.items() if value not in (None, (None, None))}
+        return self
 
     def fit(self, X: pd.DataFrame, y: np.ndarray) -> Self:
+        self.fitted.append(self)
         self.feature_names_in_ = np.array(X.columns, dtype=object)
         self.n, self.loc, self.scale = len(y), float(np.mean(y)), float(np.std(y))
         self.largest = float(X.select_dtypes("number").to_numpy().max())
@@ -44,15 +55,36 @@ class Bell:
         Path(path).write_text("a model")
 
 
+class AutomaticBell(Bell):
+    """Takes what the automatic choice takes, and says what it chose."""
+
+    takes: ClassVar[set[str]] = {"time_limit", "candidates", "n_jobs"}
+    report_ = SelectionReport(
+        entries=(Entry("bell", "bell curve", 2.0, 0.1, 90, 0.0, 0.0, 0.1, 1.0),),
+        kind="single",
+        crps=2.0,
+        crps_se=0.1,
+        n_scored=90,
+        reason="The bell curve did best.",
+        trust="",
+        diagnostics={"intervals": {"nominal": [0.5, 0.9], "share": [0.4, 0.88]}},
+    )
+
+
 @pytest.fixture
-def bell(monkeypatch: pytest.MonkeyPatch) -> type[Bell]:
-    """Every new surrogate is a `Bell`, and every model file holds one fitted to x = 0, 1, ..., 9."""
-    monkeypatch.setattr(Bell, "made", [])
+def loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every model file holds a `Bell` fitted to x = 0, 1, ..., 9."""
     x = np.arange(10.0)
-    fitted = Bell().fit(pd.DataFrame({"x": x}), x)
-    Bell.made.clear()
-    monkeypatch.setitem(vars(genbayes), "QuantileSurrogate", Bell)  # found before the lazy import of the real one
-    monkeypatch.setitem(vars(genbayes), "load", lambda path: fitted)
+    model = Bell().fit(pd.DataFrame({"x": x}), x)
+    monkeypatch.setattr(Bell, "fitted", [])
+    monkeypatch.setitem(vars(genbayes), "load", lambda path: model)  # found before the lazy import of the real one
+
+
+@pytest.fixture
+def bell(loaded: None, monkeypatch: pytest.MonkeyPatch) -> type[Bell]:
+    """The network and the automatic choice are `Bell`s too."""
+    for name, home in (("network", Bell), ("auto", AutomaticBell)):
+        monkeypatch.setitem(registry._models, name, replace(registry._models[name], home=home))
     return Bell
 
 

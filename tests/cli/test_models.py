@@ -1,7 +1,6 @@
 """`genbayes demo`, `fit`, `predict`, `evaluate` and `compare`, most of them without training."""
 
 import io
-import json
 
 import numpy as np
 import pandas as pd
@@ -11,30 +10,33 @@ from genbayes.cli.demo import draw_fan
 from genbayes.data import read_table
 
 
-def test_demo_shows_a_fan_and_scores_and_writes_a_report(ask, bell, tmp_path) -> None:
-    answer = ask("demo", "--report", "r.html")
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_demo_shows_a_fan_the_choice_and_scores_and_writes_a_report(ask, bell, tmp_path) -> None:
+    answer = ask("demo", "--report", "r.html", "--time-limit", "60", "--jobs", "1")
     assert answer.code == 0
-    assert answer.err == "Motorcycle crash tests: fitting 106 runs; 27 are held out for scoring.\n"
-    assert "• runs   ━ median   ▒ 50%   ░ 90%" in answer.out
-    assert "CRPS" in answer.out
-    assert "Open r.html in a browser" in answer.out
-    assert (tmp_path / "r.html").stat().st_size > 1000
-
-
-def test_demo_fits_an_ensemble(ask, bell) -> None:
-    ask("demo", "--epochs", "3")
-    assert bell.made[0].settings == {"n_members": 5, "n_epochs": 3, "random_state": 0, "verbose": False}
+    assert answer.err == "Choosing a surrogate on 106 runs; 27 are held out for scoring.\n"
+    (model,) = bell.fitted
+    assert model.settings == {"random_state": 0, "verbose": False, "time_limit": 60.0, "n_jobs": 1}
+    told = ("• runs   ━ median   ▒ 50%   ░ 90%", "CRPS", "Open r.html in a browser", "Chosen on 106 runs: bell curve")
+    assert all(words in answer.out for words in told)
+    beyond = (
+        "27 rows are too few for a verdict. On 90 others, each predicted by a model that had not seen it, the CRPS is "
+        "2 ± 0.1 and the 90% intervals hold 88%."
+    )
+    assert beyond in answer.lines
+    assert beyond in (tmp_path / "r.html").read_text()
 
 
 def test_demo_in_json(ask, bell) -> None:
     found = ask("demo", "--json").json
     assert (found["rows"], found["report"], found["scores"]["n"]) == (133, "demo-report.html", 27)
+    assert (found["chosen"], found["reason"]) == (["bell"], "The bell curve did best.")
 
 
 def test_control_c_is_one_sentence(ask, bell, monkeypatch) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(bell, "fit", interrupt)
     answer = ask("demo")
     assert answer.code == 130
@@ -73,47 +75,46 @@ def test_fit_writes_a_model_and_says_what_to_type_next(ask, bell, runs, tmp_path
     assert "genbayes evaluate model.gb held_out.csv --target y" in answer.lines
 
 
-def test_options_reach_the_surrogate(ask, bell, runs) -> None:
-    ask(
-        *FIT, "--bounds", "0,", "--members", "3",
-        "--recipe", "paper", "--weights", "0.1,0.2,0.7", "--epochs", "9", "--seed", "4",
-    )  # fmt: skip
-    assert bell.made[0].settings == {
-        "categorical": ["gas"],
-        "y_bounds": (0.0, None),
-        "n_members": 3,
-        "recipe": "paper",
-        "weights": (0.1, 0.2, 0.7),
-        "n_epochs": 9,
-        "random_state": 4,
-        "verbose": False,
-    }
+NETWORK = ("--model", "network")
 
 
-def test_options_not_given_are_left_to_the_surrogate(ask, bell, runs) -> None:
-    ask(*FIT)
-    assert bell.made[0].settings == {"categorical": ["gas"], "random_state": 0, "verbose": False}
+@pytest.mark.parametrize(
+    ("kind", "words", "settings"),
+    [
+        ("AutomaticBell", (), {}),
+        (
+            "AutomaticBell",
+            ("--model", "auto", "--seed", "4", "--bounds", "0,"),
+            {"y_bounds": (0.0, None), "random_state": 4},
+        ),
+        ("AutomaticBell", ("--time-limit", "60", "--jobs", "1"), {"time_limit": 60.0, "n_jobs": 1}),
+        ("Bell", NETWORK, {}),
+        ("Bell", (*NETWORK, "--members", "3", "--recipe", "paper"), {"n_members": 3, "recipe": "paper"}),
+        ("Bell", (*NETWORK, "--weights", "0.1,0.2,0.7", "--epochs", "9"), {"weights": (0.1, 0.2, 0.7), "n_epochs": 9}),
+    ],
+)
+def test_options_that_are_given_reach_the_model_and_no_others(ask, bell, runs, kind, words, settings) -> None:
+    ask(*FIT, *words)
+    (model,) = bell.fitted
+    assert type(model).__name__ == kind
+    assert model.settings == {"categorical": ["gas"], "random_state": 0, "verbose": False} | settings
 
 
-def test_inputs_may_be_chosen(ask, bell, runs) -> None:
-    answer = ask("fit", "runs.csv", "--target", "y", "--inputs", "x", "-o", "m.gb", "--json")
-    assert answer.json["inputs"] == ["x"]
+def test_any_registered_model_can_be_fitted_alone(ask, runs, tmp_path) -> None:
+    from genbayes import load
+
+    assert ask(*FIT, "--model", "gp-smooth", "--quiet").code == 0
+    model = load(tmp_path / "m.gb")
+    assert (type(model).__name__, model.kernel, model.categorical) == ("StationaryGP", "squared-exponential", ["gas"])
 
 
 def test_json_is_one_object_and_nothing_else(ask, bell, runs) -> None:
-    answer = ask(*FIT, "--json")
+    answer = ask("fit", "runs.csv", "--target", "y", "--inputs", "x", "-o", "m.gb", "--json")
     assert answer.out.count("\n") == 1
-    seconds = answer.json.pop("seconds")
-    assert 0 <= seconds < 60
-    found = {name: value for name, value in answer.json.items() if name != "seconds"}
-    assert found == {
-        "model": "m.gb",
-        "rows": 20,
-        "inputs": ["x", "gas"],
-        "target": "y",
-        "report": None,
-        "scores": None,
-    }
+    found = answer.json
+    assert 0 <= found.pop("seconds") < 60
+    facts = {"model": "m.gb", "rows": 20, "inputs": ["x"], "target": "y", "summary": {"members": "1"}}
+    assert found == {**facts, "report": None, "scores": None}
 
 
 def test_quiet_prints_nothing(ask, bell, runs) -> None:
@@ -121,27 +122,20 @@ def test_quiet_prints_nothing(ask, bell, runs) -> None:
     assert (answer.code, answer.out, answer.err) == (0, "", "")
 
 
-def test_a_report_is_scored_on_rows_the_model_has_not_seen(ask, bell, runs, tmp_path) -> None:
-    answer = ask(*FIT, "--report", "r.html", "--json")
-    assert [made.n for made in bell.made] == [16, 20]
-    assert answer.json["scores"]["n"] == 4
-    assert (tmp_path / "r.html").stat().st_size > 1000
-
-
-def test_a_report_says_that_the_model_file_saw_all_rows(ask, bell, runs) -> None:
+def test_a_report_is_scored_on_rows_the_model_has_not_seen_and_the_file_saw_all(ask, bell, runs, tmp_path) -> None:
     answer = ask(*FIT, "--report", "r.html")
+    assert [made.n for made in bell.fitted] == [16, 20]
     assert answer.err == (
-        "For the report: fitting 16 rows; 4 are held out for scoring.\nFor the model file: fitting all 20 rows.\n"
+        "For the report: fitting 16 rows; 4 are held out for scoring.\nFor the model: fitting all 20 rows.\n"
     )
     assert "CRPS" in answer.out
     assert "Open r.html in a browser" in answer.out
+    assert (tmp_path / "r.html").stat().st_size > 1000
+    assert ask(*FIT, "--report", "r.html", "--json").json["scores"]["n"] == 4
 
 
 @pytest.mark.parametrize(("exists", "outcome"), [(False, "was not written"), (True, "is as it was")])
 def test_control_c_leaves_the_model_file_as_it_was(ask, bell, runs, tmp_path, monkeypatch, exists, outcome) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
     if exists:
         (tmp_path / "m.gb").write_text("old")
     monkeypatch.setattr(bell, "fit", interrupt)
@@ -247,26 +241,43 @@ def test_a_report_is_written_with_the_same_scores(ask, bell, runs, tmp_path) -> 
 QUICK = ["compare", "runs.csv", "--target", "y", "--candidates", "gp,het-gp", "--categorical", "gas"]
 
 
-def test_every_surrogate_is_shown_with_its_score_and_the_choice_explained(ask, runs) -> None:
+@pytest.mark.parametrize(("width", "named"), [("80", False), ("140", True)])
+def test_every_surrogate_is_shown_with_its_score_and_the_choice_explained(ask, runs, monkeypatch, width, named) -> None:
+    monkeypatch.setenv("COLUMNS", width)
     answer = ask(*QUICK)
     assert (answer.code, answer.err) == (0, "")
     assert "Surrogates for y of runs.csv, 20 rows" in answer.out
     assert all(word in answer.out for word in ("gp", "het-gp", "CRPS", "behind", "Chosen: CRPS", "did best"))
+    table = answer.out.partition("Chosen: ")[0]
+    assert ("stationary GP" in table) == named
+    assert sum(line.lstrip().startswith(("gp ", "het-gp ")) for line in table.splitlines()) == 2  # no line is broken
+    assert all(len(line) <= int(width) for line in table.splitlines())
 
 
-def test_json_is_one_object_with_the_report(ask, runs) -> None:
-    found = ask(*QUICK, "--json").json
-    assert {entry["name"] for entry in found["entries"]} == {"gp", "het-gp"}
-    assert found["rows"] == 20
-    assert found["model"] is None
-    assert found["reason"]
-    assert json.dumps(found)
-
-
-def test_the_chosen_model_and_a_page_are_written(ask, runs, tmp_path) -> None:
-    answer = ask(*QUICK, "-o", "m.gb", "--report", "r.html", "--json")
-    assert answer.json["model"] == "m.gb"
-    assert "<svg" in (tmp_path / "r.html").read_text()
+def test_the_comparison_is_one_json_object_and_the_chosen_model_and_a_page_are_written(ask, runs, tmp_path) -> None:
     from genbayes import load
 
+    answer = ask(*QUICK, "-o", "m.gb", "--report", "r.html", "--json")
+    assert answer.err == ""
+    found = answer.json
+    assert {entry["name"] for entry in found["entries"]} == {"gp", "het-gp"}
+    assert (found["rows"], found["model"], found["report"], bool(found["reason"])) == (20, "m.gb", "r.html", True)
+    page = (tmp_path / "r.html").read_text()
+    assert all(
+        title in page for title in ("Scores of the surrogates", "The chosen model", "Predicted against observed")
+    )
     assert type(load(tmp_path / "m.gb")).__name__ == "AutoSurrogate"
+
+
+def test_the_automatic_fit_is_the_one_that_is_compared(ask, runs, tmp_path, monkeypatch) -> None:
+    from genbayes import AutoSurrogate, load
+
+    monkeypatch.setattr(
+        AutoSurrogate.__init__,
+        "__kwdefaults__",
+        {**AutoSurrogate.__init__.__kwdefaults__, "candidates": ("gp", "het-gp")},
+    )
+    ask(*QUICK, "-o", "compared.gb")
+    ask(*FIT, "-o", "fitted.gb")
+    X = read_table("runs.csv")[["x", "gas"]]
+    assert np.array_equal(load("compared.gb").predict(X), load("fitted.gb").predict(X))

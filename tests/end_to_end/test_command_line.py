@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -34,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table[60:].to_parquet(path / "held_out.parquet", index=False)
     files = [str(path / "runs.csv"), "-o", str(path / "model.gb"), "--report", str(path / "fit.html")]
     words = ["--target", "y", "--categorical", "gas", "--bounds", "0,", "--members", "2", "--epochs", "20", "--quiet"]
-    assert answer(["fit", *files, *words]) == 0
+    assert answer(["fit", *files, *words, "--model", "network"]) == 0
     return path
 
 
@@ -68,6 +69,7 @@ def test_the_same_seed_gives_the_same_predictions(folder: Path, capfd: pytest.Ca
     printed = []
     for name in ("first.gb", "again.gb"):
         words = ["--target", "y", "--inputs", "x", "--epochs", "5", "--members", "1", "--seed", "7", "-q"]
+        words += ["--model", "network"]
         assert answer(["fit", str(folder / "runs.csv"), "-o", str(folder / name), *words]) == 0
         assert answer(["predict", str(folder / name), str(folder / "runs.csv")]) == 0
         printed.append(capfd.readouterr().out)
@@ -102,12 +104,36 @@ def test_bad_input_ends_the_process_with_code_2_and_one_sentence(folder: Path) -
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["fit", "runs.csv", "--target", "y", "-o", "m.gb"], b"Reading runs.csv ..."),
+        (["compare", "runs.csv", "--target", "y"], b"Reading runs.csv ..."),
+        (["demo"], b"Motorcycle crash tests"),
+    ],
+)
+def test_the_first_line_appears_before_anything_heavy_is_loaded(folder: Path, words: list[str], line: bytes) -> None:
+    terminal, shown_there = os.openpty()
+    watched = [COMMAND[0], "-X", "importtime", *COMMAND[1:], *words]  # prints every import as it ends
+    with subprocess.Popen(watched, cwd=folder, env=HERE, stdout=subprocess.PIPE, stderr=shown_there) as process:
+        os.close(shown_there)
+        seen = _read_until(terminal, line)
+        process.kill()
+    os.close(terminal)
+    before, found, _ = seen.partition(line)
+    assert found
+    assert b"genbayes.cli.fit" in before
+    loaded = {name.decode() for name in re.findall(rb"\| +(\w+)\r?\n", before)}
+    assert not loaded & {"torch", "sklearn", "scipy", "pandas", "matplotlib", "pyarrow", "joblib"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_control_c_during_training_leaves_the_old_model_and_no_scraps(folder: Path, tmp_path: Path) -> None:
     old = (folder / "model.gb").read_bytes()
     (tmp_path / "model.gb").write_bytes(old)
     words = ["fit", str(folder / "runs.csv"), "--target", "y", "--inputs", "x", "-o", "model.gb", "--recipe", "paper"]
     terminal, shown_there = os.openpty()
-    words += ["--epochs", "1000000"]
+    words += ["--epochs", "1000000", "--model", "network"]
     # whoever runs the tests in the background has Ctrl-C ignored, and a child would inherit that
     heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); " + COMMAND[-1]
     with subprocess.Popen([*COMMAND[:-1], heard, *words], cwd=tmp_path, env=HERE, stderr=shown_there) as process:

@@ -207,20 +207,42 @@ def test_shares_are_bars_from_the_top() -> None:
     assert ax.get_ylim()[0] > ax.get_ylim()[1]
 
 
-def test_each_model_is_a_dot_in_its_row_the_chosen_ones_orange_and_a_hopeless_one_at_the_edge() -> None:
-    ax = plot_scores(NAMES, [1.0, 1.2, 900.0], [0.1, 0.1, 0.2], [True, False, True])
+def test_each_model_is_a_dot_in_its_row_the_chosen_ones_orange() -> None:
+    ax = plot_scores(NAMES, [1.0, 1.2, 1.3], [0.1, 0.1, 0.2], [True, False, True])
     dots = [container.lines[0] for container in ax.containers]
-    np.testing.assert_allclose([dot.get_xydata()[0] for dot in dots[:2]], [[1.0, 0], [1.2, 1]])
-    assert [dot.get_color() for dot in dots[:2]] == [ORANGE, BLUE]
+    np.testing.assert_allclose([dot.get_xydata()[0] for dot in dots], [[1.0, 0], [1.2, 1], [1.3, 2]])
+    assert [dot.get_color() for dot in dots] == [ORANGE, BLUE, ORANGE]
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first is at the top
-    assert ax.get_xlim()[1] < 4
-    assert [text.get_text() for text in ax.texts] == ["900"]
+    assert (ax.get_xscale(), len(ax.texts)) == ("linear", 0)
+
+
+@pytest.mark.parametrize(
+    ("mean", "scale", "words"),
+    [
+        ([1.0, 1.2, 900.0], "linear", ["900 ± 0.2"]),  # one is far: an arrow says where
+        ([1.0, 300.0, 900.0], "log", []),  # most are far: all have their place
+        ([0.0, 0.1, 900.0], "linear", []),  # nothing is so many times a perfect score
+        ([-1.0, 0.5, 9.0], "linear", []),
+    ],
+)
+def test_no_score_is_drawn_where_it_is_not(mean: list[float], scale: str, words: list[str]) -> None:
+    ax = plot_scores(NAMES, mean, [0.1, 0.1, 0.2], [True, False, False])
+    ax.figure.draw_without_rendering()
+    left, right = ax.get_xlim()
+    drawn = {int(y): x for container in ax.containers for x, y in container.lines[0].get_xydata()}
+    assert drawn == {row: value for row, value in enumerate(mean) if left <= value <= right}
+    assert ax.get_xscale() == scale
+    assert [text.get_text() for text in ax.texts] == words
+    assert len(drawn) + len(words) == len(mean)
 
 
 def test_a_training_is_drawn_by_epoch_and_its_best_held_out_epoch_is_marked() -> None:
     ax = plot_training([1, 2, 3], [3.0, 2.0, 1.0], held_out=([1, 2, 3], [2.0, 1.5, 1.8]))
     assert ax.lines[0].get_xydata().tolist() == [[1, 3], [2, 2], [3, 1]]
     assert ax.collections[-1].get_offsets().tolist() == [[2.0, 1.5]]
+    assert "kept" not in "".join(ax.get_legend_handles_labels()[1])
+    kept = plot_training([1, 2, 3], [3.0, 2.0, 1.0], kept=2.0).lines[-1]
+    assert (list(kept.get_xdata()), kept.get_label()) == ([2.0, 2.0], "kept: epoch 2")
 
 
 @pytest.mark.parametrize(("loss", "scale"), [([100.0, 1.0], "log"), ([3.0, 1.0], "linear"), ([100.0, -1.0], "linear")])

@@ -18,6 +18,7 @@ from genbayes.campaign.learning_curve import LearningCurve
 from genbayes.data import Choice, Log
 from genbayes.errors import InvalidInput, UnwritableFile
 from genbayes.report import write_assessment, write_campaign, write_comparison
+from genbayes.report.figures import find_history, training_figures
 
 NASTY = "<script>alert('x')</script>"
 HISTORY = SimpleNamespace(
@@ -49,19 +50,26 @@ def assessment(make_model) -> Callable[[Path], Any]:
     return lambda path: write_assessment(path, model, X, y, **words)
 
 
-@pytest.fixture(scope="module")
-def selection() -> SelectionReport:
-    rng = np.random.default_rng(0)
-    X = np.append(rng.uniform(size=(59, 1)), [[8.0]], axis=0)
-    y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(60)
-    return AutoSurrogate(candidates=["gp", "het-gp"], random_state=0).fit(X, y).report_
+ROWS = np.append(np.random.default_rng(0).uniform(size=(59, 2)), [[8.0, 0.5]], axis=0)
+RESPONSE = np.sin(6 * ROWS[:, 0]) + ROWS[:, 1] + 0.1 * np.random.default_rng(1).standard_normal(60)
 
 
 @pytest.fixture(scope="module")
-def comparison(selection: SelectionReport) -> Callable[[Path], Any]:
-    entries = tuple(replace(entry, title=f"{entry.title} <i>") for entry in selection.entries)
-    named = replace(selection, entries=entries)
-    return lambda path: write_comparison(path, named, title=NASTY, target="<drag>", n_rows=60)
+def chosen() -> AutoSurrogate:
+    return AutoSurrogate(candidates=["gp", "het-gp"], random_state=0).fit(ROWS, RESPONSE)
+
+
+@pytest.fixture(scope="module")
+def selection(chosen: AutoSurrogate) -> SelectionReport:
+    return chosen.report_
+
+
+@pytest.fixture(scope="module")
+def comparison(chosen: AutoSurrogate) -> Callable[[Path], Any]:
+    entries = tuple(replace(entry, title=f"{entry.title} <i>") for entry in chosen.report_.entries)
+    named = replace(chosen.report_, entries=entries)
+    words = {"title": NASTY, "target": "<drag>", "n_rows": 60}
+    return lambda path: write_comparison(path, named, chosen, ROWS[:20], RESPONSE[:20], **words)
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +180,7 @@ def test_unusual_inputs_are_shown(make_model, read, tmp_path: Path, X: Any) -> N
     path = tmp_path / "report.html"
     model = make_model(lambda X: np.zeros(len(X)))
     write_assessment(path, model, X, np.arange(12.0), title="t", scored_on="s")
-    assert "Main effect" in read(path).text
+    assert re.search("Main effects|Prediction along each input", read(path).text)
 
 
 def test_rows_that_cannot_be_scored_leave_the_old_page(make_model, tmp_path: Path) -> None:
@@ -190,4 +198,29 @@ def test_the_page_of_a_comparison_says_what_the_report_says(comparison, selectio
     assert selection.reason in page.text
     assert all(f"{entry.title} <i>" in page.text for entry in selection.entries)
     assert "x0 above" in page.text  # one run far from the others
-    assert page.tags.count("svg") == 4
+    titles = [
+        "Scores of the surrogates", "Every surrogate that was tried", "PIT histogram", "Calibration curve",
+        "The chosen model", "Predicted against observed", "Prediction along each input", "Main effects",
+    ]  # fmt: skip
+    places = [page.text.index(title) for title in titles]
+    assert places == sorted(places)
+    assert page.tags.count("svg") == 4 + 1 + 2 + 3  # scores and calibration, observed, slices, effects
+
+
+def test_the_page_of_an_automatic_choice_shows_among_what_it_was_made(chosen, read, tmp_path: Path) -> None:
+    write_assessment(tmp_path / "page.html", chosen, ROWS[:20], RESPONSE[:20], title="t", scored_on="s")
+    page = read(tmp_path / "page.html")
+    assert all(entry.title in page.text for entry in chosen.report_.entries)
+    assert "Scores of the surrogates" in page.text
+    assert "Training loss" not in page.text  # no network was chosen
+
+
+def test_the_training_shown_is_that_of_the_network_with_most_weight_and_marks_the_epoch_kept() -> None:
+    part = lambda history: SimpleNamespace(history_=history)  # noqa: E731
+    joined = SimpleNamespace(models=[part("small"), SimpleNamespace(), part("large")], weights=[0.2, 0.5, 0.3])
+    assert find_history(SimpleNamespace(combination_=joined)) == "large"
+    assert find_history(SimpleNamespace(combination_=SimpleNamespace(models=[1], weights=[1.0]))) is None
+    assert [figure.count("kept: epoch 8") for figure in training_figures(HISTORY)] == [1, 1]
+    paper = SimpleNamespace(**{**vars(HISTORY), "held_out_epoch": np.empty(0), "held_out_crps": np.empty(0)})
+    (alone,) = training_figures(paper)
+    assert "kept" not in alone

@@ -39,11 +39,11 @@ from genbayes.validation import check_choice, check_count, check_nonnegative, ch
 if TYPE_CHECKING:
     import pandas as pd
 
+    from genbayes.auto import AutoSurrogate
     from genbayes.campaign.learning_curve import LearningCurve
     from genbayes.campaign.running import Tally
     from genbayes.campaign.store import Store
     from genbayes.design import Proposer
-    from genbayes.models.network import QuantileSurrogate
     from genbayes.models.protocols import Fits
 
 
@@ -377,14 +377,14 @@ class Campaign:
         )
 
     @overload
-    def surrogate(self, model: None = None) -> QuantileSurrogate: ...
+    def surrogate(self, model: None = None) -> AutoSurrogate: ...
     @overload
     def surrogate(self, model: Model) -> Model: ...
-    def surrogate(self, model: Model | None = None) -> Model | QuantileSurrogate:
+    def surrogate(self, model: Model | None = None) -> Model | AutoSurrogate:
         """A surrogate fitted to every result that counts.
 
         Args:
-            model: The model to fit, unfitted; None for a `QuantileSurrogate`.
+            model: The model to fit, unfitted; None for an `AutoSurrogate`, which chooses.
 
         Returns:
             The fitted model; its inputs are the columns of `space`.
@@ -396,9 +396,9 @@ class Campaign:
         if model is not None:
             model.fit(X, y)
             return model
-        from genbayes.models.network import QuantileSurrogate
+        from genbayes.auto import AutoSurrogate
 
-        return QuantileSurrogate(categorical=self.space.categorical or None, random_state=self.settings.seed).fit(X, y)
+        return AutoSurrogate(categorical=self.space.categorical or None, random_state=self.settings.seed).fit(X, y)
 
     def to_frame(self) -> pd.DataFrame:
         """One row a trial: number, state (open, running, done, failed), inputs, y, worker, times, reason of failure."""
@@ -412,7 +412,7 @@ class Campaign:
         """How the error fell with the runs: CRPS of unseen runs against their number.
 
         Args:
-            model: The model that is cross-validated, unfitted; None for a `StationaryGP`, which is quick.
+            model: The model that is cross-validated, unfitted; None for the one that the proposer would ask.
             verbose: Whether to show what is being done.
 
         Returns:

@@ -1,21 +1,23 @@
 """The learning curve of a campaign: the cross-validated CRPS against the number of runs, and what more would gain.
 
 Runs are taken in the order in which they ended, and each size is scored on runs that the model had not seen. A campaign
-that looks for difficult places is scored there, so its curve stands above the error in the whole space.
+that looks for difficult places is scored there, so its curve stands above the error in the whole space. Unless a model
+is given it is the one that the proposer would ask, by the same rule: the GP, or networks where they are clearly better.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import FloatArray, IntArray
 from genbayes.campaign.trial import Record
 from genbayes.data import Box
+from genbayes.metrics import is_clearly_better
 from genbayes.seeding import as_generator
 
 if TYPE_CHECKING:
@@ -37,11 +39,13 @@ class LearningCurve:
         n: Numbers of runs, rising, shape (k,).
         crps: Mean CRPS on runs not seen, in the unit of y, shape (k,).
         standard_error: Of the mean, shape (k,).
+        model: What was cross-validated.
     """
 
     n: FloatArray
     crps: FloatArray
     standard_error: FloatArray
+    model: str = "model"
 
     @property
     def power(self) -> float:
@@ -60,9 +64,10 @@ class LearningCurve:
         """
         return 1 - (1 + n_more / float(self.n[-1])) ** -self.power if len(self.n) else 0.0
 
-    def to_dict(self) -> dict[str, list[float] | float]:
+    def to_dict(self) -> dict[str, list[float] | float | str]:
         """For JSON."""
-        return {name: values.tolist() for name, values in vars(self).items()} | {"power": self.power}
+        curve = {"n": self.n.tolist(), "crps": self.crps.tolist(), "standard_error": self.standard_error.tolist()}
+        return {**curve, "power": self.power, "model": self.model}
 
 
 NO_CURVE = LearningCurve(np.empty(0), np.empty(0), np.empty(0))
@@ -93,21 +98,44 @@ def learn_curve(
     points = []
     for n in sizes:
         announce(f"{n} runs")
-        score = _cross_validate(X.iloc[:n], y[:n], make_model, rng)
+        score = cross_validate(X.iloc[:n], y[:n], make_model, draw_fold(int(n), rng))
         points.append((float(n), float(score.mean()), float(score.std(ddof=1)) / math.sqrt(n)))
     return LearningCurve(*np.array(points).T)
 
 
-def _cross_validate(
-    X: pd.DataFrame, y: FloatArray, make_model: Callable[[], Fits], rng: np.random.Generator
-) -> FloatArray:
+def draw_fold(n: int, rng: np.random.Generator) -> IntArray:
+    """The fold of each of n runs, shape (n,)."""
+    return rng.permutation(np.arange(n) % N_FOLDS)
+
+
+def cross_validate(X: pd.DataFrame, y: FloatArray, make_model: Callable[[], Fits], fold: IntArray) -> FloatArray:
     """CRPS of every run by a model that was fitted without its fold, shape (n,)."""
-    fold = rng.permutation(np.arange(len(y)) % N_FOLDS)
     score = np.empty(len(y))
     for held in range(N_FOLDS):
         model = make_model().fit(X[fold != held], y[fold != held])
         score[fold == held] = model.predict_distribution(X[fold == held]).crps(y[fold == held])
     return score
+
+
+def choose_model(
+    X: pd.DataFrame, y: FloatArray, categorical: Sequence[str], seed: int, announce: Callable[[str], None]
+) -> tuple[str, Fits]:
+    """The model that the proposer would ask, and what it is called: the GP, or networks if they are clearly better."""
+    from genbayes.design.automatic import leaves_something
+    from genbayes.models.registry import Facts, find_model
+
+    facts, fold = Facts(len(y), n_regimes=1), draw_fold(len(y), as_generator(seed))
+
+    def make(name: str) -> Any:
+        model: Any = find_model(name).make(facts, seed=0)
+        return model.set_params(categorical=list(categorical) or None)
+
+    ours = cross_validate(X, y, lambda: make("gp"), fold)
+    if leaves_something(ours, y):
+        announce("would networks do better?")
+        if is_clearly_better(cross_validate(X, y, lambda: make("network"), fold), ours):
+            return find_model("network").title, make("network")
+    return find_model("gp").title, make("gp")
 
 
 def learn_from_records(
@@ -119,7 +147,7 @@ def learn_from_records(
         records: The trials; those that are done count.
         space: Their inputs.
         seed: Deals the runs into folds.
-        model: What is cross-validated, unfitted; None for a `StationaryGP`, which is quick.
+        model: What is cross-validated, unfitted; None for the one that the proposer would ask.
         verbose: Whether to show what is being done.
 
     Returns:
@@ -130,10 +158,13 @@ def learn_from_records(
         return NO_CURVE
     from sklearn.base import clone
 
-    from genbayes.models import StationaryGP
     from genbayes.progress import show_stage
 
     X, y = space.to_frame(record.x for record in done), np.array([record.y for record in done], dtype=np.float64)
-    given = StationaryGP(categorical=space.categorical or None, random_state=0) if model is None else model
+    if np.ptp(y) == 0:
+        return NO_CURVE
     with show_stage("learning curve", verbose) as announce:
-        return learn_curve(X, y, lambda: clone(given), as_generator(seed), announce)
+        title, given = (
+            choose_model(X, y, space.categorical, seed, announce) if model is None else (type(model).__name__, model)
+        )
+        return replace(learn_curve(X, y, lambda: clone(given), as_generator(seed), announce), model=title)

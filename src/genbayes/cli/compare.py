@@ -1,9 +1,9 @@
-"""`genbayes compare`: every surrogate scored on the same runs, which it has not seen: which should I trust?"""
+"""`genbayes compare`: the fit of `genbayes fit` with the table of scores in the foreground: which should I trust?"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,18 +12,23 @@ from genbayes.cli.console import (
     interruptible,
     print_json,
     print_next,
+    print_sentence,
+    print_start,
     print_table,
-    shows_progress,
     standard_output,
 )
+from genbayes.cli.fitting import fit_without_some, model_maker
 from genbayes.cli.options import (
     AsJson,
     Categorical,
     Inputs,
+    Jobs,
     ResponseBounds,
     RunsFile,
     Seed,
     Target,
+    TimeLimit,
+    check_jobs,
     parse_bounds,
     parse_names,
     read_runs,
@@ -32,6 +37,8 @@ from genbayes.cli.options import (
 
 if TYPE_CHECKING:
     from genbayes.auto import SelectionReport
+
+WIDE = 120  # columns of a terminal that has room for names in full
 
 
 def compare(
@@ -46,9 +53,13 @@ def compare(
     candidates: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Surrogates to try, such as gp,iqn-deep; all unless given.")
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time the comparison may take.")] = None,
+    time_limit: TimeLimit = None,
+    jobs: Jobs = None,
     seed: Seed = 0,
-    report: Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page.")] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="PAGE", help="Also write an HTML page; the choice is shown on 20% of the rows, held out."),
+    ] = None,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
@@ -56,19 +67,27 @@ def compare(
 
     Example: genbayes compare runs.csv --target y --report compare.html
     """
-    from genbayes import AutoSurrogate
-    from genbayes.report import write_comparison
-
+    print_start(f"Reading {runs.name} ...", quiet or as_json)
     check_paths([runs], {"--output": output, "--report": report})
-    settings: dict[str, Any] = {"candidates": parse_names(candidates), "time_limit": time_limit}
-    settings |= {"categorical": parse_names(categorical), "y_bounds": parse_bounds(bounds), "random_state": seed}
+    settings = {
+        "candidates": parse_names(candidates),
+        "time_limit": time_limit,
+        "n_jobs": check_jobs(jobs),
+        "categorical": parse_names(categorical),
+        "y_bounds": parse_bounds(bounds),
+    }
+    make = model_maker(None, settings, seed, quiet=quiet)
     X, y = read_runs(runs, target, parse_names(inputs), parse_names(categorical))
     with interruptible("nothing was written"):
-        model = AutoSurrogate(**settings, verbose=shows_progress(quiet)).fit(X, y)
+        held = None if report is None else fit_without_some(make, X, y, seed, quiet=quiet or as_json)
+        model = make().fit(X, y)
     if output is not None:
         model.save(output)
-    if report is not None:
-        write_comparison(report, model.report_, title=f"{target} of {runs.name}", target=target, n_rows=len(y))
+    if report is not None and held is not None:
+        from genbayes.report import write_comparison
+
+        words = {"title": f"{target} of {runs.name}", "target": target}
+        write_comparison(report, model.report_, held.model, held.X, held.y, n_rows=len(y), **words)
     if as_json:
         written = {"model": output and str(output), "report": report and str(report)}
         print_json({"runs": str(runs), "target": target, "rows": len(y), **written, **model.report_.to_dict()})
@@ -79,16 +98,12 @@ def compare(
 def _show(
     result: SelectionReport, runs: Path, target: str, n_rows: int, output: Path | None, report: Path | None
 ) -> None:
-    from rich.text import Text
-
     title = f"Surrogates for {target} of {runs.name}, {n_rows:,} rows, in {result.seconds:.0f} s"
-    columns = ["name", "surrogate", "CRPS", "± SE", "behind", "rows", "s", "weight", ""]
-    print_table(title, columns, [entry.cells() for entry in result.entries])
-    console = standard_output()
+    _print_scores(title, result)
     together = f"Chosen: CRPS {result.crps:.4g} ± {result.crps_se:.2g} on {result.n_scored:,} unseen rows."
-    console.print(Text(together, style="bold"), soft_wrap=True)
+    print_sentence(together, style="bold")
     for sentence in (result.reason, result.trust, *([f"Few runs: {'; '.join(result.thin)}."] if result.thin else [])):
-        console.print(Text(sentence), soft_wrap=True)
+        print_sentence(sentence)
     again = f"genbayes compare {shell_word(str(runs))} --target {shell_word(target)}"
     print_next(
         *([f"Open {report} in a browser"] if report is not None else [f"{again} --report compare.html"]),
@@ -98,3 +113,15 @@ def _show(
             else [f"{again} -o model.gb"]
         ),
     )
+
+
+def _print_scores(title: str, result: SelectionReport) -> None:
+    """A row for each surrogate; what it is called in full only where the terminal has room."""
+    rows = []
+    for name, what, crps, error, behind, n, seconds, weight, note in (entry.cells() for entry in result.entries):
+        score = crps if crps == "-" else f"{crps} ± {error}"
+        rows.append([name, what, score, behind, n, seconds, note if weight == "-" and note else weight])
+    columns = ["name", "surrogate", "CRPS", "behind", "rows", "s", "weight"]
+    if standard_output().width < WIDE:
+        columns, rows = [columns[0], *columns[2:]], [[row[0], *row[2:]] for row in rows]
+    print_table(title, columns, rows)

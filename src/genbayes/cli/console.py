@@ -78,6 +78,11 @@ def print_news(sentence: str, quiet: bool = False) -> None:
         standard_error().print(Text(sentence, style="dim"), soft_wrap=True)
 
 
+def print_start(sentence: str, quiet: bool = False) -> None:
+    """The first line on a terminal, before anything heavy is loaded; a pipe, which nobody watches, gets none."""
+    print_news(sentence, quiet=not shows_progress(quiet))
+
+
 def print_json(answer: Mapping[str, object]) -> None:
     """One JSON object on standard output; what JSON cannot say (NaN, infinity) becomes null."""
     print(json.dumps(jsonable(answer), ensure_ascii=False, allow_nan=False))
@@ -116,7 +121,15 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
         console.print(Text(title, style="bold"), soft_wrap=True)
     console.print(table)
     if note:
-        console.print(Text(note, style="dim"), soft_wrap=True)
+        print_sentence(note, style="dim")
+
+
+def print_sentence(sentence: str, style: str = "") -> None:
+    """Prose on standard output: wrapped between words for a reader, on one line for a pipe."""
+    from rich.text import Text
+
+    console = standard_output()
+    console.print(Text(sentence, style=style), soft_wrap=not console.is_terminal)
 
 
 def print_next(*commands: str) -> None:

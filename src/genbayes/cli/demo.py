@@ -1,10 +1,10 @@
-"""`genbayes demo`: the motorcycle data from table to report, in under a minute."""
+"""`genbayes demo`: the motorcycle data from table to report, in under a minute, by the automatic choice."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,51 +14,51 @@ from genbayes.cli.console import (
     print_news,
     print_next,
     print_scores,
-    shows_progress,
+    print_sentence,
+    print_start,
     standard_output,
 )
-from genbayes.cli.options import AsJson, Epochs
+from genbayes.cli.fitting import HELD_OUT, model_maker
+from genbayes.cli.options import AsJson, Jobs, TimeLimit, check_jobs
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from rich.text import Text
 
-    from genbayes import QuantileSurrogate
     from genbayes.arrays import FloatArray
+    from genbayes.auto import AutoSurrogate, SelectionReport
 
 INPUT, TARGET = "times", "accel"
-HELD_OUT = 0.2
 SEED = 0
 WIDTH = 64  # characters of the picture
-N_MEMBERS = 5  # as in the paper, section 5.2
 FAN_TAU = (0.05, 0.25, 0.5, 0.75, 0.95)
 SHADES = {" ": "", "░": "blue", "▒": "bright_blue", "━": "bold white", "•": "bold yellow"}
 
 
 def demo(
     report: Annotated[Path, typer.Option(metavar="PAGE", help="HTML page to write.")] = Path("demo-report.html"),
-    members: Annotated[int, typer.Option(min=1, metavar="K", help="Networks in the ensemble.")] = N_MEMBERS,
-    epochs: Epochs = None,
+    time_limit: TimeLimit = None,
+    jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit the bundled motorcycle data, score the fit and write a report."""
-    from genbayes import QuantileSurrogate
+    print_start("Motorcycle crash tests: the acceleration of a rider's head after impact.", as_json)
     from genbayes.data import hold_out, load_motorcycle, split_target
     from genbayes.report import write_assessment
     from genbayes.writing import check_writable
 
     check_writable(report)
+    make = model_maker(None, {"time_limit": time_limit, "n_jobs": check_jobs(jobs)}, SEED, quiet=as_json)
     table = load_motorcycle()
     X, y = split_target(table, TARGET)
     learn, held = hold_out(len(y), HELD_OUT, SEED)
-    print_news(f"Motorcycle crash tests: fitting {len(learn)} runs; {len(held)} are held out for scoring.", as_json)
-    settings: dict[str, Any] = {} if epochs is None else {"n_epochs": epochs}
+    print_news(f"Choosing a surrogate on {len(learn)} runs; {len(held)} are held out for scoring.", as_json)
     started = time.perf_counter()
     with interruptible("no report was written"):
-        model = QuantileSurrogate(n_members=members, random_state=SEED, verbose=shows_progress(), **settings)
-        model.fit(X.iloc[learn], y[learn])
+        model = make().fit(X.iloc[learn], y[learn])
         seconds = round(time.perf_counter() - started, 3)
+        beyond = tell_out_of_fold(model.report_, len(held))
         scores = write_assessment(
             report,
             model,
@@ -67,20 +67,36 @@ def demo(
             title="Motorcycle crash tests",
             scored_on=f"{len(held)} of {len(y)} runs, held out at random",
             target="head acceleration (g)",
-            notes=["Data: Silverman (1985), from the R package MASS."],
+            notes=[beyond, "Data: Silverman (1985), from the R package MASS."],
         )
     if as_json:
-        print_json({"rows": len(y), "seconds": seconds, "report": str(report), "scores": scores.to_dict()})
+        chosen = {"chosen": model.report_.chosen, "reason": model.report_.reason}
+        print_json({"rows": len(y), "seconds": seconds, **chosen, "report": str(report), "scores": scores.to_dict()})
         return
     _print_fan(model, table)
+    titles = [entry.title for entry in model.report_.entries if entry.weight > 0]
+    print_sentence(f"Chosen on {len(learn)} runs: {' and '.join(titles)}", style="bold")
+    print_sentence(f"{model.report_.reason}\n")
     print_scores(scores, f"Fitted in {seconds:.1f} s; scored on the {len(held)} runs held out")
+    print_sentence(beyond)
     print_next(
         f"Open {report} in a browser, or fit a table of your own:",
         "genbayes fit runs.csv --target y -o model.gb --report report.html",
     )
 
 
-def _print_fan(model: QuantileSurrogate, table: pd.DataFrame) -> None:
+def tell_out_of_fold(result: SelectionReport, n_held: int) -> str:
+    """What more rows than the few held out say of the model, in two sentences."""
+    from genbayes.report.comparison import coverage_of
+
+    held = coverage_of(result.diagnostics, 0.9)
+    return (
+        f"{n_held} rows are too few for a verdict. On {result.n_scored} others, each predicted by a model that had not "
+        f"seen it, the CRPS is {result.crps:.3g} ± {result.crps_se:.2g} and the 90% intervals hold {held:.0%}."
+    )
+
+
+def _print_fan(model: AutoSurrogate, table: pd.DataFrame) -> None:
     """Acceleration of the head over time, if the terminal can show it."""
     import numpy as np
     import pandas as pd

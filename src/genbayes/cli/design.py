@@ -224,7 +224,9 @@ def status(
     print_facts(f"Campaign {name} in {campaign.url}", describe_status(state))
     if learnt is not None and len(learnt.n):
         rows = [(f"{n:.0f}", f"{c:.4g}", f"{e:.2g}") for n, c, e in zip(*_columns(learnt), strict=True)]
-        print_table("CRPS of unseen runs", ["runs", "CRPS", "± SE"], rows, note=tell_worth(learnt))
+        print_table(
+            f"CRPS of unseen runs, by a {learnt.model}", ["runs", "CRPS", "± SE"], rows, note=tell_worth(learnt)
+        )
     if report is not None:
         print_next(f"Open {report} in a browser")
 

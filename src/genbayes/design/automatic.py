@@ -27,6 +27,21 @@ N_STEPS_FIRST, N_STEPS_MORE = 150, 100  # of an instalment: a quarter of a secon
 GROWTH = 1.5  # of the runs, after which it begins anew
 
 
+def leaves_something(score: FloatArray, y: FloatArray) -> bool:
+    """Whether a GP leaves enough to be learnt that networks are worth trying.
+
+    Args:
+        score: CRPS of its predictions of runs it has not seen, shape (n,); NaN where there is none.
+        y: Their responses, shape (n,).
+
+    Example:
+        >>> y = np.arange(40.0)
+        >>> leaves_something(np.full(40, 0.1), y), leaves_something(np.full(40, 5.0), y)
+        (False, True)
+    """
+    return len(y) >= FEWEST_RUNS and float(np.nanmean(score)) > GOOD_ENOUGH * float(np.std(y))
+
+
 class AutoModel(DesignModel):
     """A GP and, where the GP leaves something to be learnt, an ensemble of quantile networks with randomized priors.
 
@@ -61,9 +76,8 @@ class AutoModel(DesignModel):
         self.chosen_ = self.gp_.update(X, y, rng)
         ours = self.gp_.score_unseen()
         self.scores_ = {"gp": float(np.nanmean(ours))}
-        is_wanting = self.scores_["gp"] > GOOD_ENOUGH * float(np.std(y))
-        has_grown = len(y) >= max(FEWEST_RUNS, GROWTH * self._n_resting)
-        if is_wanting and has_grown and self._is_ready():
+        has_grown = len(y) >= GROWTH * self._n_resting
+        if leaves_something(ours, y) and has_grown and self._is_ready():
             self._train_more(X, y, rng)
             assert self.ensemble_ is not None
             theirs = self.ensemble_.score_unseen()

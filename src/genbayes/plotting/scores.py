@@ -9,7 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
-from genbayes.plotting.style import BLUE, INK, ORANGE, axes_for, label_axes, place_legend, shorten, spans_decades
+from genbayes.plotting.style import (
+    BLUE,
+    FONT_SIZE,
+    INK,
+    ORANGE,
+    axes_for,
+    label_axes,
+    place_legend,
+    shorten,
+    spans_decades,
+)
 from genbayes.validation import check_array, check_column
 
 if TYPE_CHECKING:
@@ -20,7 +30,8 @@ FEWEST_HEXAGONS, MOST_HEXAGONS = 20, 36  # along the horizontal axis
 LONGEST_TARGET = 26  # characters, so that the word before it stays whole
 N_GROUPS = 24  # groups of rows, by predicted median, whose typical interval is drawn
 LONGEST_NAME = 44
-FAR = 2.5  # times the best score: what is worse is drawn at the edge, so that it does not squeeze the others
+FAR = 2.5  # times the best score: what is worse would squeeze the others, so an arrow at the edge says where it is
+MANY_FAR = 0.4  # share of the models that are far, from which on the axis is logarithmic and all have their place
 STEEP = 20.0  # a curve that falls by this factor is drawn on a logarithmic axis
 
 
@@ -129,6 +140,9 @@ def plot_scores(
 ) -> Axes:
     """A dot and a line of one standard error for each model, the first at the top, the chosen ones orange.
 
+    No value is drawn where it is not: one far behind the best is an arrow at the edge with the value in words, and
+    where many are far behind, the axis is logarithmic.
+
     Args:
         names: What the models are called.
         mean: Mean scores, less is better, shape (k,).
@@ -147,18 +161,52 @@ def plot_scores(
     """
     mean, error = check_column(mean, "mean", len(names)), check_column(standard_error, "standard_error", len(names))
     ax = axes_for(ax)
-    edge = FAR * float(mean.min())
+    best = float(mean.min())
+    far = (mean > FAR * best) & (best > 0)
+    if far.mean() >= MANY_FAR:
+        _logarithmic(ax)
+        far[:] = False
     for i in range(len(names)):
         colour = ORANGE if chosen[i] else BLUE
-        shown = min(float(mean[i]), edge)
-        ax.errorbar(shown, i, xerr=float(error[i]), fmt="o", color=colour, markersize=5, linewidth=1.4)
-        if mean[i] > edge:
-            ax.annotate(f"{mean[i]:.3g}", (edge, i), xytext=(0, 5), textcoords="offset points", ha="center", fontsize=7)
-    ax.axvline(float(mean.min()), color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+        if far[i]:
+            _point_beyond(ax, i, f"{mean[i]:.3g} ± {error[i]:.1g}", colour)
+        else:
+            ax.errorbar(mean[i], i, xerr=error[i], fmt="o", color=colour, markersize=5, linewidth=1.4)
+    if far.any():
+        ax.set_xlim(right=FAR * best)
+    ax.axvline(best, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
     ax.set_yticks(np.arange(len(names)), [shorten(name, LONGEST_NAME) for name in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
     label_axes(ax, xlabel, "")
     return ax
+
+
+def _logarithmic(ax: Axes) -> None:
+    """A logarithmic horizontal axis with plain numbers at 1, 2, 5 and their tenfolds."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _point_beyond(ax: Axes, row: int, words: str, colour: str) -> None:
+    """An arrow at the right edge of a row, for a value that lies beyond it, with the value in words."""
+    across = ax.get_yaxis_transform()  # x as a share of the axis, y in rows
+    arrow = {"arrowstyle": "->", "color": colour, "linewidth": 1.4}
+    ax.annotate(
+        words,
+        (1.0, row),
+        (0.94, row),
+        xycoords=across,
+        textcoords=across,
+        ha="right",
+        va="center",
+        fontsize=FONT_SIZE - 1,
+        color=INK,
+        arrowprops=arrow,
+    )
 
 
 def plot_training(
@@ -166,15 +214,17 @@ def plot_training(
     loss: ArrayLike,
     held_out: tuple[ArrayLike, ArrayLike] | None = None,
     *,
+    kept: float | None = None,
     ax: Axes | None = None,
     ylabel: str = "loss",
 ) -> Axes:
-    """Training loss by epoch, and the score of held-out rows with its best epoch marked.
+    """Training loss by epoch, the score of held-out rows with its best epoch marked, and the epoch that was kept.
 
     Args:
         epochs: Epochs at which the loss was noted, shape (e,).
         loss: The loss there, shape (e,).
         held_out: Epochs and scores of held-out rows, each (h,).
+        kept: Epoch whose weights were kept.
         ax: Axis to draw on; None for a new figure.
         ylabel: Name of the vertical axis.
 
@@ -189,7 +239,8 @@ def plot_training(
     epochs = check_array(epochs, "epochs", "(n,)")
     loss = check_column(loss, "loss", len(epochs))
     ax = axes_for(ax)
-    ax.plot(epochs, loss, color=BLUE, linewidth=1.3, label="training loss")
+    alone = held_out is None  # then the axis says what the line is
+    ax.plot(epochs, loss, color=BLUE, linewidth=1.3, label=None if alone else "training loss")
     drawn = loss
     if held_out is not None:
         when = check_array(held_out[0], "held_out[0]", "(n,)")
@@ -198,6 +249,9 @@ def plot_training(
         ax.plot(when, score, color=ORANGE, linewidth=1.3, label="held-out CRPS")
         ax.scatter(when[best], score[best], s=24, color=ORANGE, linewidths=0, zorder=3, label=f"best: {when[best]:.0f}")
         drawn = np.r_[loss, score]
+    if kept is not None:
+        ax.axvline(kept, color=ORANGE, linewidth=1.1, linestyle=(0, (4, 3)), label=f"kept: epoch {kept:.0f}")
+    if held_out is not None or kept is not None:
         place_legend(ax)
     if drawn.min() > 0 and drawn.max() > STEEP * drawn.min():
         ax.set_yscale("log")

@@ -103,7 +103,7 @@ def _figures(campaign: Campaign, learnt: LearningCurve) -> list[Html]:
     if not len(learnt.n):
         return [order, where]
     caption = (
-        "Each dot is the CRPS of a Gaussian process on runs it had not seen (the average distance between prediction "
+        f"Each dot is the CRPS of a {learnt.model} on runs it had not seen (the average distance between prediction "
         "and outcome, in the unit of y), cross-validated on the first runs, with one standard error. A flat end means "
         f"that further runs help little. {tell_worth(learnt)} "
         "Runs that were chosen where the response is difficult are scored there."

@@ -8,9 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from genbayes.auto import SelectionReport
+from genbayes.diagnostics import expected_coverage
+from genbayes.models.protocols import Predicts
 from genbayes.plotting import plot_calibration, plot_pit, plot_reliability, plot_scores
 from genbayes.plotting.style import default_settings, new_axes
+from genbayes.report.figures import SMALL, Examination, effects_figure, fan_figure, observed_figure
 from genbayes.report.page import (
     Html,
     Tile,
@@ -20,25 +25,39 @@ from genbayes.report.page import (
     drawing,
     figure,
     format_number,
+    format_share,
+    format_with_error,
     grid,
     page,
     paragraph,
+    table,
     tiles,
 )
 from genbayes.writing import check_writable, write_atomically
 
-SMALL = (3.4, 3.1)  # inches
+JOINED = {"single": "alone", "average": "quantiles averaged", "pool": "distributions pooled"}
 WIDTH, ROW = 8.2, 0.34  # inches of the picture of scores, and of each model in it
 
 
 def write_comparison(
-    path: str | os.PathLike[str], report: SelectionReport, *, title: str, target: str = "y", n_rows: int = 0
+    path: str | os.PathLike[str],
+    report: SelectionReport,
+    model: Predicts | None = None,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    *,
+    title: str,
+    target: str = "y",
+    n_rows: int = 0,
 ) -> Path:
     """Write one self-contained HTML page about a comparison, whole or not at all.
 
     Args:
         path: The file to write or replace.
         report: What AutoSurrogate tried and chose.
+        model: The choice, fitted without the rows below; None to show scores alone.
+        X: Inputs that it has not seen, shape (h, d).
+        y: Their responses, shape (h,).
         title: Headline of the page.
         target: Name of the response with its unit.
         n_rows: Rows of the table; 0 for not known.
@@ -48,19 +67,44 @@ def write_comparison(
     """
     path = check_writable(path)
     with default_settings():
-        pictures = [_scores_figure(report, target), *_calibration_figures(report.diagnostics)]
-    blocks = [
-        paragraph(report.reason, kind="verdict"),
-        bullets([report.trust, *_thin(report)], kind="notes"),
-        tiles(_tiles(report, target)),
-        pictures[0],
-        _table(report),
-        columns(*pictures[1:]),
-    ]
+        blocks = [
+            paragraph(report.reason, kind="verdict"),
+            bullets([report.trust, *_thin(report)], kind="notes"),
+            tiles(_tiles(report, target)),
+            scores_figure(report, target),
+            table_of_scores(report),
+            columns(*_calibration_figures(report.diagnostics)),
+        ]
+        if model is not None and X is not None and y is not None:
+            blocks += _chosen(model, X, y, target)
     tried = f"{n_rows:,} rows, {len(report.entries)} surrogates" if n_rows else f"{len(report.entries)} surrogates"
     footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
     subtitle = f"{tried}, each scored on rows it had not seen, in {report.seconds:.0f} s."
     return write_atomically(path, page(title, subtitle, blocks, footer).encode())
+
+
+def _chosen(model: Predicts, X: ArrayLike, y: ArrayLike, target: str) -> list[Html]:
+    """The chosen model itself: predicted against observed, slices, main effects."""
+    seen = Examination.of(model, X, y)
+    a = seen.assessment
+    low, high = expected_coverage(a.n, 0.9)
+    facts = {
+        "CRPS of these rows": format_with_error(a.crps, a.crps_se),
+        "if the inputs are ignored": format_number(a.crps_reference),
+        "RMSE": format_number(a.rmse),
+        "90% intervals hold": f"{format_share(a.coverage_90)}; {format_share(low)} to {format_share(high)} expected",
+        "their width on average": format_number(a.width_90),
+    }
+    told = card(
+        "The chosen model",
+        paragraph(
+            f"For these pictures the choice was made again without {a.n:,} rows, drawn at random, and then asked about "
+            "them. A model file holds a fit to all rows."
+        ),
+        table(facts.items()),
+    )
+    effects = [effects_figure(seen.effects, target)] if len(seen.effects) > 1 else []  # of an only input: the fan
+    return [columns(told, observed_figure(a, target)), fan_figure(seen, target), *effects]
 
 
 def _thin(report: SelectionReport) -> list[str]:
@@ -72,9 +116,9 @@ def _thin(report: SelectionReport) -> list[str]:
 def _tiles(report: SelectionReport, target: str) -> list[Tile]:
     chosen = [entry for entry in report.entries if entry.weight > 0]
     parts = report.diagnostics["crps_decomposition"]
-    held = _coverage(report.diagnostics, 0.9)
+    held = coverage_of(report.diagnostics, 0.9)
     return [
-        Tile("Chosen", " + ".join(entry.name for entry in chosen), {"single": "alone"}.get(report.kind, report.kind)),
+        Tile("Chosen", " + ".join(entry.name for entry in chosen), JOINED.get(report.kind, "")),
         Tile(
             "CRPS",
             format_number(report.crps, 3),
@@ -87,13 +131,15 @@ def _tiles(report: SelectionReport, target: str) -> list[Tile]:
     ]
 
 
-def _coverage(diagnostics: Mapping[str, Any], level: float) -> float:
+def coverage_of(diagnostics: Mapping[str, Any], level: float) -> float:
+    """The share of rows in intervals of about this level, from diagnostics as plain values."""
     curve = diagnostics["intervals"]
     gaps = [abs(nominal - level) for nominal in curve["nominal"]]
     return float(curve["share"][gaps.index(min(gaps))])
 
 
-def _scores_figure(report: SelectionReport, target: str) -> Html:
+def scores_figure(report: SelectionReport, target: str) -> Html:
+    """How far every surrogate is behind the best."""
     scored = sorted((e for e in report.entries if e.behind is not None), key=lambda e: e.behind or 0.0)
     best = next((e.crps for e in scored if e.lag == "best" and e.crps is not None), report.crps)
     ax = plot_scores(
@@ -102,17 +148,19 @@ def _scores_figure(report: SelectionReport, target: str) -> Html:
         [entry.behind_se for entry in scored if entry.behind_se is not None],
         [entry.weight > 0 for entry in scored],
         ax=new_axes((WIDTH, 1.0 + ROW * len(scored))),
-        xlabel="CRPS on unseen rows; smaller is better",
+        xlabel="CRPS on unseen rows",
     )
     return figure(
-        "Scores",
+        "Scores of the surrogates",
         [drawing(ax, "scores", "CRPS of each surrogate")],
         f"Dots are mean scores in the unit of {target}: that of the best, and how far the others are behind it on the "
-        "same rows, with lines of one standard error of that difference. Orange ones make up the model.",
+        "same rows, with lines of one standard error of that difference. Smaller is better; orange ones make "
+        "up the model.",
     )
 
 
-def _table(report: SelectionReport) -> Html:
+def table_of_scores(report: SelectionReport) -> Html:
+    """All that was tried, a row each."""
     head = ("name", "surrogate", "CRPS", "± SE", "behind", "rows", "seconds", "weight", "")
     return card("Every surrogate that was tried", grid(head, [entry.cells(format_number) for entry in report.entries]))
 

@@ -135,7 +135,8 @@ def _anchor(title: str) -> str:
 
 def figure(title: str, drawings: Sequence[Html], *caption: str) -> Html:
     """A titled box with one or more drawings and how to read them below."""
-    shown = join(Html('<div class="panels">\n'), *drawings, Html("</div>\n")) if len(drawings) > 1 else drawings[0]
+    kind = "panels four" if len(drawings) == 4 else "panels"  # in threes, the fourth would stand alone
+    shown = join(Html(f'<div class="{kind}">\n'), *drawings, Html("</div>\n")) if len(drawings) > 1 else drawings[0]
     below = join(Html("<figcaption><b>How to read this.</b> "), *caption, Html("</figcaption>"))
     return card(title, join(Html("<figure>"), shown, below, Html("</figure>\n")))
 
@@ -260,6 +261,7 @@ h2 { font-size: 1.05rem; line-height: 1.3; margin: 0 0 10px; }
 .columns .card { margin: 0; }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(270px, 1fr)); gap: 8px 12px;
   justify-items: center; align-items: start; }
+.panels.four { grid-template-columns: repeat(auto-fit, minmax(220px, 1fr)); }
 figure { margin: 0; }
 figcaption { color: var(--muted); font-size: 0.88rem; line-height: 1.5; margin-top: 10px; max-width: 62em; }
 figcaption b { color: var(--ink); font-weight: 600; }

@@ -17,7 +17,6 @@ from genbayes.arrays import FloatArray
 from genbayes.data.folds import draw_stratified_folds
 from genbayes.data.scaling import InputScaler
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.regimes.perceptron import PerceptronScores, fit_perceptrons
 from genbayes.models.regimes.probabilities import LinearScores, Member, Stack, fit_linear, fit_stack
 from genbayes.models.regimes.svm import KernelScores, KernelTrials, walk
 from genbayes.persistence import State
@@ -26,10 +25,18 @@ from genbayes.progress import Report
 FEWEST_INPUTS = 4  # distinct ones: two on either side of a boundary, so that one of a side can be left out
 MANY_ROWS = 2_000  # from here on networks are asked too; with fewer they add next to nothing and take longest
 MIN_WEIGHT = 1e-3  # a classifier whose scores move the sum of all by less than this share is left out
+
+
+def _restore_perceptrons(state: State, d: int, k: int) -> Member:
+    from genbayes.models.regimes.perceptron import PerceptronScores  # torch loads only where there are networks
+
+    return PerceptronScores.from_state(state, d, k)
+
+
 MEMBERS: dict[str, Callable[[State, int, int], Member]] = {
     "LinearScores": LinearScores.from_state,
     "KernelScores": KernelScores.from_state,
-    "PerceptronScores": PerceptronScores.from_state,
+    "PerceptronScores": _restore_perceptrons,
 }  # the only members a file may name
 
 
@@ -111,6 +118,8 @@ def fit_classifier(
         others = np.setdiff1d(np.arange(len(Z)), rows)
         unseen[0][rows] = fit_linear(Z[others], evidence[others], weight[others]).scores(Z[rows])
     if len(Z) >= MANY_ROWS:
+        from genbayes.models.regimes.perceptron import fit_perceptrons
+
         networks = fit_perceptrons(Z, evidence, weight, folds, rng_networks, report)
         members.append(networks)
         unseen.append(networks.out_of_fold(Z, folds))

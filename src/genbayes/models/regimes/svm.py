@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.deadline import require_time
@@ -112,6 +111,8 @@ def _fit_machine(
     if inside.all() or not inside.any():
         return np.empty(0, np.int64), np.empty(0), 1.0 if inside.any() else -1.0
     require_time()
+    from sklearn.svm import SVC  # a third of a second, for those alone who fit one
+
     # three iterations for each of the most rows; a machine that has not converged by then is judged as it is
     machine = SVC(C=penalty, gamma=gamma, max_iter=3 * MOST_ROWS, cache_size=400.0)
     with warnings.catch_warnings():

@@ -1,0 +1,101 @@
+"""The fit behind `fit`, `compare` and `demo`: which model, with which settings, and for a page a second one.
+
+Without `--model` it is the automatic choice. A page is scored on rows that a first fit does not see; the model file
+always holds a fit to all rows, so that asking for a page changes no prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from genbayes.cli.console import print_news, shows_progress
+from genbayes.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genbayes.arrays import FloatArray
+
+HELD_OUT = 0.2  # share of the rows that a page is scored on
+AUTOMATIC = "auto"
+# Arguments of models by the options that set them, and what has to be fitted for them to mean something.
+OPTIONS = {
+    "n_members": ("--members", "--model network"),
+    "recipe": ("--recipe", "--model network"),
+    "weights": ("--weights", "--model network"),
+    "n_epochs": ("--epochs", "--model network"),
+    "time_limit": ("--time-limit", "the automatic choice"),
+    "n_jobs": ("--jobs", "the automatic choice"),
+    "y_bounds": ("--bounds", "the automatic choice or --model network"),
+    "categorical": ("--categorical", "a model of categories"),
+}
+
+
+def model_maker(name: str | None, settings: Mapping[str, object], seed: int, *, quiet: bool) -> Callable[[], Any]:
+    """What makes the unfitted model of a name, or one sentence on what does not go together.
+
+    Args:
+        name: A registered model; None for the automatic choice.
+        settings: Constructor arguments; those that are None were not given.
+        seed: Seed of all random choices.
+        quiet: Whether a progress bar is unwelcome.
+    """
+    from genbayes.models.registry import Facts, find_model
+
+    entry = find_model(AUTOMATIC if name is None else name, "--model")
+    given = {argument: value for argument, value in settings.items() if value is not None}
+
+    def make() -> Any:
+        model: Any = entry.make(Facts(n=0, n_regimes=1), seed)
+        takes = model.get_params(deep=False)
+        if entry.name == AUTOMATIC and "n_jobs" not in takes:
+            given.pop("n_jobs", None)  # REMOVE once AutoSurrogate takes n_jobs
+        for argument in given:
+            if argument not in takes:
+                option, partner = OPTIONS.get(argument, (argument, "a model that has it"))
+                chosen = "the automatic choice" if entry.name == AUTOMATIC else f"--model {entry.name}"
+                raise InvalidInput(f"{option} must go with {partner}, got it with {chosen}")
+        return model.set_params(**given, **({"verbose": shows_progress(quiet)} if "verbose" in takes else {}))
+
+    make()  # so that what does not go together is said before any work
+    return make
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A model fitted to most rows, and the rows that it has not seen.
+
+    Attributes:
+        model: The model.
+        X: Inputs that were held out, shape (h, d).
+        y: Their responses, shape (h,).
+        n: Rows in all.
+    """
+
+    model: Any
+    X: pd.DataFrame
+    y: FloatArray
+    n: int
+
+    @property
+    def scored_on(self) -> str:
+        """Words that complete "Scored on ..."."""
+        return f"{len(self.y):,} of {self.n:,} rows, held out at random"
+
+
+def fit_without_some(make: Callable[[], Any], X: pd.DataFrame, y: FloatArray, seed: int, *, quiet: bool) -> HeldOut:
+    """Fit to four fifths of the rows, for a page that is scored on the others."""
+    from genbayes.data import hold_out
+    from genbayes.data.columns import MIN_ROWS
+
+    learn, held = hold_out(len(y), HELD_OUT, seed)
+    if len(learn) < MIN_ROWS:
+        raise InvalidInput(
+            f"At least {MIN_ROWS} runs are needed beside those held out for the report; there are {len(learn)}"
+        )
+    print_news(f"For the report: fitting {len(learn):,} rows; {len(held):,} are held out for scoring.", quiet)
+    model = make().fit(X.iloc[learn], y[learn])
+    print_news(f"For the model: fitting all {len(y):,} rows.", quiet)
+    return HeldOut(model, X.iloc[held], y[held], len(y))

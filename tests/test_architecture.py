@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "genbayes"
 LAYERS = [
     {"errors", "arrays", "lazy"},
-    {"validation", "seeding", "deadline", "writing", "progress"},
+    {"validation", "seeding", "deadline", "threads", "writing", "progress"},
     {"metrics", "plotting"},
     {"data", "persistence", "distribution"},
     {"training", "models/base", "models/protocols", "models/registry"},
@@ -27,7 +27,7 @@ LAYERS = [
 LAYER = {place: number for number, places in enumerate(LAYERS, start=1) for place in places}
 # Single files of one layer may use each other where this order is kept: the door before those who pass through.
 IN_ORDER = [
-    "errors", "arrays", "lazy", "validation", "seeding", "deadline", "writing", "progress",
+    "errors", "arrays", "lazy", "validation", "seeding", "deadline", "threads", "writing", "progress",
     "persistence", "data", "distribution", "training", "models/protocols", "models/registry", "models/base",
 ]  # fmt: skip
 ENTRANCES = {"__init__", "__main__", "baselines", "models/__init__"}  # names only, imported when first used

@@ -247,7 +247,7 @@ def test_every_surrogate_is_shown_with_its_score_and_the_choice_explained(ask, r
     answer = ask(*QUICK)
     assert (answer.code, answer.err) == (0, "")
     assert "Surrogates for y of runs.csv, 20 rows" in answer.out
-    assert all(word in answer.out for word in ("gp", "het-gp", "CRPS", "behind", "Chosen: CRPS", "did best"))
+    assert all(word in answer.out for word in ("gp", "het-gp", "CRPS", "behind", "Chosen: CRPS", "lowest CRPS"))
     table = answer.out.partition("Chosen: ")[0]
     assert ("stationary GP" in table) == named
     assert sum(line.lstrip().startswith(("gp ", "het-gp ")) for line in table.splitlines()) == 2  # no line is broken

@@ -19,7 +19,7 @@ import numpy as np
 
 from genbayes.arrays import IntArray
 from genbayes.auto.candidates import NO_TIME, Trials
-from genbayes.auto.findings import Findings, measure_unevenness
+from genbayes.auto.findings import Findings, measure_normality, measure_unevenness
 from genbayes.auto.stacking import find_team
 from genbayes.errors import InvalidInput
 from genbayes.models.registry import Facts
@@ -90,7 +90,13 @@ def _study(trials: Trials, base: Sequence[str], facts: Facts, findings: Findings
         known = np.flatnonzero(np.isfinite(q[:, 0]))
         found = measure_unevenness(q[known], trials.data.take(known), facts.categorical)
         unevenness, chance = (None, None) if found is None else found
-        return replace(findings, noise=float(np.sqrt(parameters.noise)), unevenness=unevenness, chance=chance)
+        return replace(
+            findings,
+            noise=float(np.sqrt(parameters.noise)),
+            unevenness=unevenness,
+            chance=chance,
+            normality=measure_normality(q[known], trials.data.y[known]),
+        )
     return findings
 
 
@@ -114,6 +120,8 @@ def _promising(trials: Trials, names: Sequence[str], findings: Findings) -> list
             trial.note = "not tried: what it refines is far behind"
         elif name == "het-gp" and findings.chance is not None and not findings.is_uneven:
             trial.note = f"not tried: no sign of uneven noise (p = {findings.chance:.2g})"
+        elif name == "gp-iqn" and findings.leaves_nothing and not trials.is_behind("gp"):
+            trial.note = f"not tried: residuals of the GP look normal (p = {findings.normality:.2g}) and even"
         elif name in slow and trials.is_behind(name, QUICK_FAR_BEHIND):
             trial.note = "a quick version was far behind"
         else:

@@ -50,8 +50,6 @@ def model_maker(name: str | None, settings: Mapping[str, object], seed: int, *, 
     def make() -> Any:
         model: Any = entry.make(Facts(n=0, n_regimes=1), seed)
         takes = model.get_params(deep=False)
-        if entry.name == AUTOMATIC and "n_jobs" not in takes:
-            given.pop("n_jobs", None)  # REMOVE once AutoSurrogate takes n_jobs
         for argument in given:
             if argument not in takes:
                 option, partner = OPTIONS.get(argument, (argument, "a model that has it"))

@@ -222,7 +222,7 @@ OURS = (
         # a leaf holds ten runs or more, which leaves little to split of fewer
         worth_trying=lambda facts: facts.n >= 300 and find_spec("lightgbm") is not None,
         family="trees",
-        probe={"n_trees": 100, "n_leaves": 8, "learning_rate": 0.2},
+        probe={"n_trees": 40, "n_leaves": 8, "learning_rate": 0.3},
     ),
     RegisteredModel(
         name="network",

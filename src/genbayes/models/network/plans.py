@@ -324,8 +324,8 @@ class Race:
         """Raise `OutOfReach` where the rival is far better and the leader's score falls too slowly to catch up.
 
         That is if the leader is behind by three standard errors, and by more than a quarter and three times what its
-        score fell by, as a ratio, in the last third of its run. A single member scores some percent worse than all of
-        them together, so a smaller gap says nothing.
+        score fell by, as a ratio, in the last third of its run; once its end can be forecast, if that is an eighth
+        behind. A single member scores some percent worse than all together, so a smaller gap says nothing.
         """
         if self.rival is None or leader.training.n_steps < STEPS_TO_YIELD:
             return
@@ -338,7 +338,10 @@ class Race:
         weight = leader.weight[known]
         mine, theirs = (float(np.average(part[known], weights=weight)) for part in (scores, other))
         is_clear = is_clearly_better(other[known], scores[known], weight, n_errors=3.0)
-        if is_clear and math.log(mine / max(theirs, 1e-300)) > MIN_LOG_GAP + 3 * fallen:
+        gap = math.log(mine / max(theirs, 1e-300))
+        is_decided = leader.training.n_steps >= STEPS_TO_DECIDE
+        to_come = math.log(leader.training.best.best_at(epoch) / leader.forecast(BOLD))
+        if is_clear and (gap > MIN_LOG_GAP + 3 * fallen or (is_decided and gap - to_come > 0.5 * MIN_LOG_GAP)):
             raise OutOfReach(
                 f"a rival is out of reach: CRPS {mine / theirs:.1f} times its own after {epoch:.0f} epochs"
             )

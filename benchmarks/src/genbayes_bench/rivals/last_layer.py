@@ -29,8 +29,8 @@ from genbayes.metrics import crps_normal
 from genbayes.models.network.iqn import cosine_embedding
 from genbayes.models.protocols import Of
 from genbayes.seeding import torch_generator
-from genbayes.training import TrainingSettings, differentiate, minimise
 from genbayes.threads import single_thread
+from genbayes.training import TrainingSettings, differentiate, minimise
 
 SMALLEST_NOISE = 1e-6  # of a variance, responses being standardised: a network that interpolates is not certain
 N_HIDDEN, N_BLOCKS, N_FREQUENCIES = 64, 2, 128

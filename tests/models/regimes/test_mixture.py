@@ -70,9 +70,11 @@ def test_gaps_outliers_and_a_given_number_are_respected(y: np.ndarray, given: in
     assert len(find_regimes(y, np.ones(len(y)), given)) == found
 
 
-def test_the_wider_regime_does_not_claim_the_far_side() -> None:
+def test_the_wider_regime_does_not_claim_the_far_side_nor_the_larger_one_the_middle() -> None:
     mixture = GaussianMixture(np.array([0.5, 0.5]), np.array([0.0, 10.0]), np.array([0.1, 3.0]))
     assert evidence_of(mixture, np.array([-30.0, 30.0])).argmax(axis=1).tolist() == [0, 1]
+    unequal = GaussianMixture(np.array([0.9, 0.1]), np.array([0.0, 10.0]), np.ones(2))
+    np.testing.assert_allclose(evidence_of(unequal, np.array([5.0])), [[0.0, 0.0]], atol=1e-12)
 
 
 def test_condensing_keeps_weight_and_mean() -> None:

@@ -42,7 +42,7 @@ def test_more_runs_of_a_smooth_response_are_scored_better_and_never_on_what_was_
 def test_there_is_no_curve_where_there_is_nothing_to_learn(y: np.ndarray) -> None:
     curve = learn_curve(pd.DataFrame({"x": np.arange(len(y))}), y, Nearest, np.random.default_rng(0))
     assert len(curve.n) == 0
-    assert curve.expected_gain(10) == 0.0
+    assert (curve.power, curve.expected_gain(10)) == (0.0, 0.0)
 
 
 def test_the_expected_gain_follows_the_power_law_and_a_rising_curve_promises_nothing() -> None:

@@ -46,6 +46,7 @@ def test_it_prints_one_line_for_each_candidate_and_then_the_words() -> None:
     assert lines[4].endswith("RuntimeError: the oven is cold")
     assert lines[5:] == [
         "",
+        "2 of 4 surrogates scored in full, 1 given up, 1 failed.",
         "chosen: CRPS 0.11 ± 0.009 on 60 rows that no model had seen",
         "They make up for each other.",
         "Intervals cover.",

@@ -123,6 +123,25 @@ class SelectionReport:
         """Names of the candidates with a weight, the largest first."""
         return tuple(entry.name for entry in sorted(self.entries, key=lambda e: -e.weight) if entry.weight > 0)
 
+    @property
+    def tally(self) -> str:
+        """How many were scored, and what became of the others.
+
+        Example:
+            >>> entry = Entry("gp", "stationary GP", 0.1, 0.01, 60, 0.0, 0.0, 1.0, 1.0)
+            >>> late = Entry("network", "quantile network", None, None, 0, None, None, 9.0, 0.0, NO_TIME)
+            >>> SelectionReport((entry, late), "single", 0.1, 0.01, 60, "", "").tally
+            '1 of 2 surrogates scored in full, 1 had no time.'
+        """
+        begins = {"a quick version": "by a quick version only", "not tried": "not tried", "stopped": "stopped early"}
+        begins[NO_TIME] = "had no time"
+        rest = [entry for entry in self.entries if entry.note or entry.crps is None]
+        words = [next((said for begin, said in begins.items() if e.note.startswith(begin)), "") for e in rest]
+        words = [word or ("failed" if e.crps is None else "given up") for word, e in zip(words, rest, strict=True)]
+        told = [f"{words.count(word)} {word}" for word in dict.fromkeys(words)]
+        full = f"{len(self.entries) - len(rest)} of {len(self.entries)} surrogates scored in full"
+        return ", ".join([full, *told]) + "."
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON."""
         return asdict(self)
@@ -142,7 +161,7 @@ class SelectionReport:
             for row in rows
         ]
         chosen = f"chosen: CRPS {self.crps:.4g} ± {self.crps_se:.2g} on {self.n_scored} rows that no model had seen"
-        return "\n".join([line.rstrip() for line in [*table, "", chosen, self.reason, self.trust, *self.thin]])
+        return "\n".join([line.rstrip() for line in [*table, "", self.tally, chosen, self.reason, self.trust, *self.thin]])
 
 
 def sparse_regions(X: FloatArray, numeric: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
@@ -264,6 +283,8 @@ def _reasons(
     if len(scored) == 1 and late:
         others = "one other had" if late == 1 else f"{late} others had"
         return [f"Only the {best.title} finished in {limit:g} s; {others} no time."]
+    if len(entries) == 1:
+        return [f"Only the {best.title} was tried."]
     told = []
     on = f"on {n_rows:,} rows that no model had seen"
     rivals = sorted((entry for entry in scored if entry is not best), key=lambda entry: entry.behind or 0.0)

@@ -69,6 +69,7 @@ def write_comparison(
     with default_settings():
         blocks = [
             paragraph(report.reason, kind="verdict"),
+            paragraph(report.tally),
             bullets([report.trust, *_thin(report)], kind="notes"),
             tiles(_tiles(report, target)),
             scores_figure(report, target),

@@ -147,7 +147,7 @@ def plan(name: str) -> Plan:
 
 
 def race(courses: dict[str, list[float]], n_rows: int = 100, **more) -> ScriptedRace:
-    return ScriptedRace(Rows(None, range(n_rows), None), None, [], False, courses, **more)
+    return ScriptedRace(Rows(None, range(n_rows), None), None, [], False, courses=courses, **more)
 
 
 def falling(start: float, end: float) -> list[float]:

@@ -28,7 +28,7 @@ from genbayes.models.protocols import BuildsOn, Fits, YieldsToRival, gives_out_o
 from genbayes.models.registry import Facts, find_model, registered_models
 
 NO_TIME = "no time"
-PROBE_ROWS = 1_500  # that a quick version learns from
+PROBE_ROWS = 800  # that a quick version learns from, and is judged on
 
 Announce = Callable[[str], None]
 

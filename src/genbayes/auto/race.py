@@ -31,7 +31,7 @@ ENOUGH_TO_DROP = 60  # rows after which a candidate may be given up: a handful o
 MOST_TO_WEIGH = 4_000  # rows that settle weights to a percent
 FAR_BEHIND_SMOOTH = 1.3  # elsewhere
 QUICK_FAR_BEHIND = 1.12  # a quick version of trees that errs this many times more than the best promises nothing
-PROBED_BY, FITTED_BY = 0.35, 0.95  # shares of a time limit by which quick versions, and all fits, have ended
+PROBED_BY, FITTED_BY = 0.6, 0.95  # shares of a time limit by which quick versions, and all fits, have ended
 
 
 def run_race(trials: Trials, facts: Facts, is_free: bool) -> Findings:

@@ -20,6 +20,7 @@ from genbayes.models.registry import Facts
 EDGE = 0.2  # of an input's range, at either end, is looked at for thin coverage
 THIN = 0.25  # share of the rows that an even design would have there, below which it is called thin
 ROUNDING = 1e-6  # a difference of this share of a score is the rounding of a computation
+QUICK = "a quick version on"  # what a note says of a candidate that was not fitted in full
 FEW_ROWS = 100  # below, coverage is known to a few percent only
 
 
@@ -161,7 +162,9 @@ class SelectionReport:
             for row in rows
         ]
         chosen = f"chosen: CRPS {self.crps:.4g} ± {self.crps_se:.2g} on {self.n_scored} rows that no model had seen"
-        return "\n".join([line.rstrip() for line in [*table, "", self.tally, chosen, self.reason, self.trust, *self.thin]])
+        return "\n".join(
+            [line.rstrip() for line in [*table, "", self.tally, chosen, self.reason, self.trust, *self.thin]]
+        )
 
 
 def sparse_regions(X: FloatArray, numeric: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
@@ -256,7 +259,7 @@ def _entry(trials: Trials, name: str, weight: float, best: FloatArray) -> Entry:
         behind_se=behind_se,
         seconds=round(sum(trial.seconds), 3),
         weight=weight,
-        note=trial.note or (f"a quick version on {trial.n_learnt:,} rows" if trial.n_learnt else ""),
+        note=trial.note or (f"{QUICK} {trial.n_learnt:,} rows" if trial.n_learnt else ""),
     )
 
 
@@ -285,7 +288,7 @@ def _reasons(
         return [f"Only the {best.title} finished in {limit:g} s; {others} no time."]
     if len(entries) == 1:
         return [f"Only the {best.title} was tried."]
-    told = []
+    told = [f"Only quick versions finished in {limit:g} s."] if limit and QUICK in best.note else []
     on = f"on {n_rows:,} rows that no model had seen"
     rivals = sorted((entry for entry in scored if entry is not best), key=lambda entry: entry.behind or 0.0)
     if rivals:

@@ -102,7 +102,12 @@ def _show(
     _print_scores(title, result)
     together = f"Chosen: CRPS {result.crps:.4g} ± {result.crps_se:.2g} on {result.n_scored:,} unseen rows."
     print_sentence(together, style="bold")
-    for sentence in (result.tally, result.reason, result.trust, *([f"Few runs: {'; '.join(result.thin)}."] if result.thin else [])):
+    for sentence in (
+        result.tally,
+        result.reason,
+        result.trust,
+        *([f"Few runs: {'; '.join(result.thin)}."] if result.thin else []),
+    ):
         print_sentence(sentence)
     again = f"genbayes compare {shell_word(str(runs))} --target {shell_word(target)}"
     print_next(

@@ -10,6 +10,7 @@ import torch
 
 from genbayes import QuantileSurrogate
 from genbayes.data.folds import draw_member_folds
+from genbayes.errors import OutOfReach
 from genbayes.models.base import ScaledRuns
 from genbayes.models.network import DEFAULT, IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn
 from genbayes.models.network.fit import choose_spread, stretch
@@ -209,6 +210,37 @@ def test_fourier_features_are_tried_for_many_runs_dimmed_inputs_or_what_is_unfin
     run = race(LATE, n_rows, unfinished_at=unfinished_at)
     assert run.run(plans_run, plan("fourier")).plan.name == chosen
     assert ("fourier" in run.entered) is (chosen == "fourier")
+
+
+@pytest.mark.parametrize(
+    ("course", "rival", "at"),
+    [
+        ([2.0] * 20, 1.0, 150),  # far behind and not falling
+        ([2.0] * 20, 1.9, None),  # a single member scores some percent worse than all
+        ([1.15] * 20, 1.0, 500),  # an eighth behind is enough once the end can be forecast
+        ([1.1] * 20, 1.0, None),
+        ([8.0, 4.0, 2.0, 1.0] + [1.0] * 16, 1.0, None),  # falls so fast that nothing is decided
+    ],
+)
+def test_training_yields_to_a_rival_that_is_out_of_reach(course: list[float], rival: float, at: int | None) -> None:
+    aside = torch.arange(24).reshape(2, 12)
+    run = replace(race({"shallow": course}), aside=aside, rival=np.full(24, rival))
+    object.__setattr__(run, "enter", lambda plan, report: scripted_rows(plan, course))
+    if at is None:
+        run.run([plan("shallow")])
+        return
+    with pytest.raises(OutOfReach, match="a rival is out of reach: CRPS .* times its own"):
+        run.run([plan("shallow")])
+    assert SEEN[-1].training.n_steps == at
+
+
+SEEN: list[Scripted] = []
+
+
+def scripted_rows(plan: Plan, course: list[float]) -> Scripted:
+    SEEN.append(Scripted(plan, course, 0.0, 10_000))
+    SEEN[-1].weight, SEEN[-1].noise = np.ones(24), 0.01 * np.tile([1.0, -1.0], 12)
+    return SEEN[-1]
 
 
 @pytest.mark.parametrize("n_fourier", [0, 10])

@@ -333,15 +333,15 @@ class Race:
         known = np.isfinite(other)
         if known.sum() < MIN_ROWS_TO_YIELD:
             return
-        best, epoch = leader.training.best, leader.training.epoch
-        fallen = math.log(best.best_at(2 / 3 * epoch) / best.best_at(epoch))
-        weight = leader.weight[known]
+        weight, best, epoch = leader.weight[known], leader.training.best, leader.training.epoch
         mine, theirs = (float(np.average(part[known], weights=weight)) for part in (scores, other))
-        is_clear = is_clearly_better(other[known], scores[known], weight, n_errors=3.0)
-        gap = math.log(mine / max(theirs, 1e-300))
+        fallen = math.log(best.best_at(2 / 3 * epoch) / best.best_at(epoch))
+        is_far = mine > theirs * math.exp(MIN_LOG_GAP + 3 * fallen)
         is_decided = leader.training.n_steps >= STEPS_TO_DECIDE
-        to_come = math.log(leader.training.best.best_at(epoch) / leader.forecast(BOLD))
-        if is_clear and (gap > MIN_LOG_GAP + 3 * fallen or (is_decided and gap - to_come > 0.5 * MIN_LOG_GAP)):
+        expected = mine * leader.forecast(BOLD) / best.best_at(epoch)  # below 0 where the score falls as fast as that
+        if (is_far or (is_decided and expected > theirs * math.exp(MIN_LOG_GAP / 2))) and is_clearly_better(
+            other[known], scores[known], weight, n_errors=3.0
+        ):
             raise OutOfReach(
                 f"a rival is out of reach: CRPS {mine / theirs:.1f} times its own after {epoch:.0f} epochs"
             )

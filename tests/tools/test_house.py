@@ -36,6 +36,7 @@ def package(tmp_path):
 
 
 def test_the_shape_counts_headers_plain_any_and_functions_that_are_long_without_docstrings(house, package, monkeypatch):
+    assert house.measure_shape(package).long_functions == []
     monkeypatch.setattr(house, "MOST_FUNCTION", 1)
     shape = house.measure_shape(package)
     assert (shape.n_files, shape.n_lines, shape.n_header) == (4, 19, 7)  # what stands before the first other statement

@@ -32,9 +32,11 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 REPETITIONS ?= 10
-bench-speed: $(READY)  ## the speed and accuracy targets, about an hour; BASE=commit or BASE_DIR=worktree: against another commit
+# BASE=commit or BASE_DIR=worktree: against another commit; with UNTOUCHED=network or auto also the accuracy on formulas
+# that nothing was chosen on
+bench-speed: $(READY)  ## the speed and accuracy targets, about an hour
 ifneq ($(BASE)$(BASE_DIR),)
-	$(BIN)/python tools/against.py $(if $(BASE_DIR),--base-dir $(BASE_DIR),--base $(BASE)) --repetitions $(REPETITIONS)
+	$(BIN)/python tools/against.py $(if $(BASE_DIR),--base-dir $(BASE_DIR),--base $(BASE)) --repetitions $(REPETITIONS) $(if $(UNTOUCHED),--untouched $(UNTOUCHED))
 else
 	$(BIN)/python -m genbayes_bench.studies speed --plot bench-speed.png
 endif

@@ -11,7 +11,7 @@ LAYERS = [
     {"validation", "seeding", "deadline", "threads", "writing", "progress"},
     {"metrics", "plotting"},
     {"data", "persistence", "distribution"},
-    {"training", "models/base", "models/protocols", "models/registry"},
+    {"training", "models/base", "models/protocols", "models/registry", "models/loading"},
     {"models/regimes", "models/gp", "models/trees"},
     {"models/network"},
     {"models/gp_informed", "models/jump_gp"},
@@ -28,7 +28,8 @@ LAYER = {place: number for number, places in enumerate(LAYERS, start=1) for plac
 # Single files of one layer may use each other where this order is kept: the door before those who pass through.
 IN_ORDER = [
     "errors", "arrays", "lazy", "validation", "seeding", "deadline", "threads", "writing", "progress",
-    "persistence", "data", "distribution", "training", "models/protocols", "models/registry", "models/base",
+    "persistence", "data", "distribution", "training", "models/protocols", "models/registry", "models/loading",
+    "models/base",
 ]  # fmt: skip
 ENTRANCES = {"__init__", "__main__", "baselines", "models/__init__"}  # names only, imported when first used
 

@@ -6,6 +6,11 @@ is there, `REPETITIONS=N` says how often. One long-lived process a tree, one thr
 repetition runs a case on both with the same seed, in alternating order. Printed are processor seconds, the ratio
 present / base (geometric mean over repetitions, with its standard error), and whether both came to the same numbers: a
 ratio of different computations says little.
+
+`--untouched network` or `--untouched auto` asks instead whether a change that may move numbers cost accuracy: one of the
+two on formulas that no setting was chosen on (`genbayes_bench.problems.untouched`), the repetitions being draws. Then the
+ratio of the CRPS on new runs is printed beside that of the seconds, with the p-value of a paired t-test that it is
+above 1, Holm's correction applied over the formulas.
 """
 
 from __future__ import annotations
@@ -143,6 +148,36 @@ def campaign(seed: int) -> tuple[float, float, float]:
         return asking, telling, float(trial.x["x0"])
 
 
+def untouched_case(which: str, name: str) -> Case:
+    """A network or an automatic choice fitted to a formula that nothing was chosen on; the number is its CRPS."""
+
+    def run(seed: int) -> tuple[float, float]:
+        from genbayes import AutoSurrogate, QuantileSurrogate
+        from genbayes_bench.problems.untouched import UNTOUCHED
+
+        problem = UNTOUCHED[name]
+        split = problem.draw(seed)
+        make = {"network": QuantileSurrogate, "auto": AutoSurrogate}[which]
+        model = make(random_state=seed, categorical=list(problem.categorical) or None)
+        seconds, _ = timed(lambda: model.fit(split.X_train, split.y_train))
+        return seconds, float(model.predict_distribution(split.X_test).crps(split.y_test).mean())
+
+    return run
+
+
+def untouched_names(which: str) -> list[str]:
+    """Names of the cases of `--untouched`."""
+    from genbayes_bench.problems.untouched import UNTOUCHED
+
+    return [f"{which}: {name}" for name in UNTOUCHED]
+
+
+def find_case(name: str) -> Case:
+    """The case of a name."""
+    which, _, problem = name.partition(": ")
+    return CASES[name] if name in CASES else untouched_case(which, problem)
+
+
 CASES: dict[str, Case] = {
     "network, two regimes, n = 150": fit_case(make_network, jumping, 150),
     "network, Friedman, n = 200": fit_case(make_network, friedman, 200),
@@ -165,7 +200,7 @@ def serve() -> None:
     warnings.simplefilter("ignore")
     for line in sys.stdin:
         name, seed = json.loads(line)
-        print(json.dumps(CASES[name](seed)), file=answers, flush=True)
+        print(json.dumps(find_case(name)(seed)), file=answers, flush=True)
 
 
 # ---------------------------------------------------------------------------------------------------- the two processes
@@ -175,7 +210,7 @@ class Child:
     """A process that runs cases on one tree."""
 
     def __init__(self, python: Path, tree: Path) -> None:
-        environment = os.environ | ONE_THREAD | {"PYTHONPATH": str(tree / "src")}
+        environment = os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join([str(tree / "src"), str(ROOT / "benchmarks" / "src")])}
         command = [str(python), str(Path(__file__).resolve()), "--serve"]
         self._process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -270,6 +305,49 @@ def summarise(base: list[tuple[float, float]], now: list[tuple[float, float]]) -
     }
 
 
+def compare_untouched(base: Path, which: str, n: int) -> dict[str, dict[str, Any]]:
+    """Seconds and CRPS of each formula on both trees, printed as they come, then what they come to together."""
+    from scipy.stats import ttest_1samp
+
+    print(f"{'formula'.ljust(20)}  {'base s':>7}  {'now s':>7}  {'seconds':>8}  {'CRPS':>7}  {'SE':>6}  now / base")
+    found: dict[str, dict[str, Any]] = {}
+    with children(base) as pair:
+        for name in untouched_names(which):
+            runs: list[list[tuple[float, float]]] = [[], []]
+            for seed in range(n):
+                for side in (0, 1) if seed % 2 else (1, 0):
+                    runs[side].append(pair[side].run(name, seed))
+            one = summarise(*runs)
+            logs = [math.log(b[1] / a[1]) for a, b in zip(*runs, strict=True)]
+            one["crps"], one["p"] = math.exp(statistics.fmean(logs)), 1.0
+            one["crps_se"] = statistics.stdev(logs) / math.sqrt(n) if n > 1 else math.nan
+            if n > 1 and one["crps_se"] > 0:
+                one["p"] = float(ttest_1samp(logs, 0.0, alternative="greater").pvalue)
+            found[name] = one
+            row = f"{one['base']:7.1f}  {one['now']:7.1f}  {one['ratio']:8.3f}  {one['crps']:7.4f}  {one['crps_se']:6.4f}"
+            print(f"{name.ljust(20)}  {row}", flush=True)
+    seconds, crps = (
+        math.exp(statistics.fmean(math.log(one[k]) for one in found.values())) for k in ("ratio", "crps")
+    )
+    print(f"geometric means: seconds {seconds:.3f}, CRPS {crps:.4f}; {tell_worse(found)}")
+    return found
+
+
+def tell_worse(found: dict[str, dict[str, Any]]) -> str:
+    """Which formulas are worse at 5% by Holm's correction of the p-values.
+
+    Example:
+        >>> tell_worse({"a": {"p": 0.001}, "b": {"p": 0.04}, "c": {"p": 0.5}})
+        'worse at 5% after Holm: a'
+    """
+    worse = []
+    for rank, (name, one) in enumerate(sorted(found.items(), key=lambda pair: pair[1]["p"])):
+        if one["p"] > 0.05 / (len(found) - rank):
+            break
+        worse.append(name)
+    return f"worse at 5% after Holm: {', '.join(worse) or 'none'}"
+
+
 def main() -> None:
     """Parse the arguments, compare, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -279,13 +357,17 @@ def main() -> None:
     which.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--repetitions", type=int, default=10, metavar="N", help="pairs of runs of each case")
     parser.add_argument("--only", default="", metavar="PATTERN", help="cases whose name contains or matches it")
+    parser.add_argument("--untouched", choices=["network", "auto"], help="compare accuracy on formulas instead")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers")
     given = parser.parse_args()
     if given.serve:
         serve()
         return
     base = make_worktree(given.base) if given.base else given.base_dir.resolve()
-    found = compare(base, given.only, given.repetitions)
+    if given.untouched:
+        found = compare_untouched(base, given.untouched, given.repetitions)
+    else:
+        found = compare(base, given.only, given.repetitions)
     if given.json is not None:
         given.json.write_text(json.dumps(found, indent=1))
 

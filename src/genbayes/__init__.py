@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from genbayes.distribution import Empirical, Mixture, Normal, PredictiveDistribution, QuantileFunction
     from genbayes.errors import GenBayesError, InvalidInput
     from genbayes.models import GPInformedSurrogate, QuantileSurrogate
+    from genbayes.models.loading import load
     from genbayes.models.regimes import BoundaryFeatures
-    from genbayes.models.registry import load, register_model, registered_models
+    from genbayes.models.registry import register_model, registered_models
 
 __version__ = "0.1.0"
 
@@ -57,7 +58,8 @@ __getattr__, __dir__ = lazy_names(
         "metrics": [],
         "models": ["GPInformedSurrogate", "QuantileSurrogate"],
         "models.regimes": ["BoundaryFeatures"],
-        "models.registry": ["load", "register_model", "registered_models"],
+        "models.loading": ["load"],
+        "models.registry": ["register_model", "registered_models"],
         "plotting": [],
         "report": [],
     },

@@ -1,5 +1,8 @@
 """Who is tried when, who is given up and why; what is said of the response was measured."""
 
+import warnings
+
+import joblib
 import numpy as np
 import pytest
 
@@ -141,3 +144,21 @@ def test_the_same_model_whether_one_or_two_are_fitted_at_a_time() -> None:
     one, two = (AutoSurrogate(n_jobs=n_jobs, random_state=0).fit(X, y) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.predict_quantiles(X, [0.1, 0.5, 0.9]), two.predict_quantiles(X, [0.1, 0.5, 0.9]))
     assert [e.crps for e in one.report_.entries] == [e.crps for e in two.report_.entries]
+
+
+def test_a_dask_cluster_fits_the_candidates_and_comes_to_the_same() -> None:
+    distributed = pytest.importorskip("distributed")
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 2))
+    y = np.sin(5 * X[:, 0]) + X[:, 1] + 0.2 * rng.standard_normal(60)
+    here = AutoSurrogate(candidates=["gp", "het-gp"], random_state=0).fit(X, y)
+    with (
+        warnings.catch_warnings(),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        warnings.simplefilter("ignore")  # of Dask, about itself
+        there = AutoSurrogate(candidates=["gp", "het-gp"], random_state=0).fit(X, y)
+    np.testing.assert_array_equal(there.predict(X), here.predict(X))
+    assert [e.crps for e in there.report_.entries] == [e.crps for e in here.report_.entries]

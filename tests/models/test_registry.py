@@ -13,6 +13,7 @@ from genbayes import AutoSurrogate, ConformalSurrogate, InvalidInput, load, regi
 from genbayes.auto.candidates import choose_candidates
 from genbayes.errors import GenBayesWarning, UnreadableFile
 from genbayes.models import StationaryGP, registry
+from genbayes.models.loading import state_of
 from genbayes.models.registry import OUR_PARTS, OURS, Facts, RegisteredModel, adopt_models, registered_here
 from genbayes.persistence import State, write_state
 
@@ -33,7 +34,7 @@ def test_every_model_of_ours_is_where_the_registry_says_and_says_what_it_assumes
 
 @pytest.mark.parametrize(("name", "home"), OUR_PARTS.items())
 def test_every_part_of_ours_is_where_the_registry_says(name: str, home: str) -> None:
-    assert registry._load_class(home).__name__ == name
+    assert registry.load_class_of(home).__name__ == name
 
 
 def test_every_class_is_offered_by_the_folder_of_models() -> None:
@@ -90,7 +91,7 @@ def test_a_model_that_cannot_say_what_to_keep_is_refused_by_save() -> None:
     bare = type("Bare", (), {"fit": None, "predict_distribution": None, "get_params": None})
     register_model("bare", bare)
     with pytest.raises(InvalidInput, match="must have to_state and from_state to be saved, got Bare"):
-        registry.state_of(bare())
+        state_of(bare())
 
 
 def test_a_file_of_a_plug_in_that_is_missing_says_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,7 @@ class Candidate:
         family: Kind of model, of which one is tried quickly where time is short.
         probe: Seed to an unfitted quick version, or None.
         refines: Name of the candidate that it builds on; empty for none.
+        asks: What residuals of that one must show before this is fitted: "uneven", "shape" or nothing.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Candidate:
     family: str = ""
     probe: Callable[[int], Fits] | None = None
     refines: str = ""
+    asks: str = ""
 
 
 def choose_candidates(wanted: Sequence[str] | Mapping[str, Fits | None] | None, facts: Facts) -> list[Candidate]:
@@ -79,7 +81,7 @@ def _registered(name: str, facts: Facts) -> Candidate:
     model = find_model(name, "candidates")
     quick = replace(model, settings={**model.settings, **model.probe}) if model.probe else None
     probe = None if quick is None else partial(quick.make, facts)
-    return Candidate(name, model.title, partial(model.make, facts), model.family, probe, model.refines)
+    return Candidate(name, model.title, partial(model.make, facts), model.family, probe, model.refines, model.asks)
 
 
 def _own(name: object, model: Fits) -> Candidate:

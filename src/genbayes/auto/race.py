@@ -114,13 +114,14 @@ def _promising(trials: Trials, names: Sequence[str], findings: Findings) -> list
     kept = []
     for name in names:
         trial = trials.trials[name]
-        refined = trials.trials.get(trial.candidate.refines)
+        base = trial.candidate.refines
+        refined = trials.trials.get(base)
         far = FAR_BEHIND if findings.n_regimes > 1 else FAR_BEHIND_SMOOTH
-        if refined is not None and refined.is_alive and trials.is_behind(refined.candidate.name, far):
+        if refined is not None and refined.is_alive and trials.is_behind(base, far):
             trial.note = "not tried: what it refines is far behind"
-        elif name == "het-gp" and findings.chance is not None and not findings.is_uneven:
+        elif trial.candidate.asks == "uneven" and findings.chance is not None and not findings.is_uneven:
             trial.note = f"not tried: no sign of uneven noise (p = {findings.chance:.2g})"
-        elif name == "gp-iqn" and findings.leaves_nothing and not trials.is_behind("gp"):
+        elif trial.candidate.asks == "shape" and findings.leaves_nothing and not trials.is_behind(base):
             trial.note = f"not tried: residuals of the GP look normal (p = {findings.normality:.2g}) and even"
         elif name in slow and trials.is_behind(name, QUICK_FAR_BEHIND):
             trial.note = "a quick version was far behind"

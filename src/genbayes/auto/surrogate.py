@@ -26,9 +26,10 @@ from genbayes.distribution import Mixture, Normal, PredictiveDistribution, Quant
 from genbayes.distribution.quantile import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledSurrogate
+from genbayes.models.loading import restore_model, state_of
 from genbayes.models.protocols import Fits, Of, Predicts, gives_mean
 from genbayes.models.regimes.mixture import find_regimes
-from genbayes.models.registry import Facts, adopt_models, registered_here, restore_model, state_of
+from genbayes.models.registry import Facts, adopt_models, registered_here
 from genbayes.persistence import State
 from genbayes.progress import show_stage
 from genbayes.seeding import RandomState, as_generator

@@ -44,8 +44,8 @@ from genbayes.conformal.rows import (
 from genbayes.distribution import QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import Surrogate, known_parameters, plain_parameters
+from genbayes.models.loading import restore_model, state_of
 from genbayes.models.protocols import KnowsTrainingInputs, Of, Predicts
-from genbayes.models.registry import restore_model, state_of
 from genbayes.persistence import State
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice, check_count, check_level

@@ -33,8 +33,8 @@ from genbayes.data.dataset import Dataset
 from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, check_within
 from genbayes.distribution import Normal, PredictiveDistribution
 from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.models.loading import state_of
 from genbayes.models.protocols import Of
-from genbayes.models.registry import state_of
 from genbayes.persistence import State, write_state
 from genbayes.seeding import RandomState, as_generator
 from genbayes.threads import fitting_threads

@@ -7,7 +7,6 @@ worker processes know it too, by an entry point of the group `genbayes.models`.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,9 +15,7 @@ from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
-from genbayes.persistence import Savable, State, read_state
-from genbayes.threads import fitting_threads
+from genbayes.errors import GenBayesWarning, InvalidInput
 from genbayes.validation import suggest
 
 if TYPE_CHECKING:
@@ -68,6 +65,8 @@ class RegisteredModel:
         refines: Name of the model whose smooth mean it builds on; where a jump makes that one hopeless, so is this.
         family: Kind of model; where time is short, one of each family is tried quickly before any is fitted in full.
         probe: Constructor arguments that make it that quick version; empty for none.
+        asks: What residuals of the model that it refines must show before it is fitted unasked: "uneven" noise, or
+            "shape": anything but even, normal noise; empty for nothing.
     """
 
     name: str
@@ -81,10 +80,11 @@ class RegisteredModel:
     refines: str = ""
     family: str = ""
     probe: Mapping[str, Any] = field(default_factory=dict)
+    asks: str = ""
 
     def load_class(self) -> Any:
         """The class, imported if it has not been."""
-        return _load_class(self.home)
+        return load_class_of(self.home)
 
     def make(self, facts: Facts, seed: int) -> Fits:
         """An unfitted model; of categories, bounds and seed it is told what its constructor takes.
@@ -93,7 +93,7 @@ class RegisteredModel:
             >>> find_model("gp-smooth").make(Facts(n=50, n_regimes=1), seed=3)
             StationaryGP(kernel='squared-exponential', random_state=3)
         """
-        settings = {k: _load_class(v.home)() if isinstance(v, New) else v for k, v in self.settings.items()}
+        settings = {k: load_class_of(v.home)() if isinstance(v, New) else v for k, v in self.settings.items()}
         model = self.load_class()(**settings)
         given = {"categorical": facts.categorical or None, "y_bounds": facts.bounds, "random_state": seed}
         takes = model.get_params(deep=False)
@@ -190,6 +190,7 @@ OURS = (
         suits="noise that depends on x, replicates",
         worth_trying=lambda facts: facts.n <= 2_500,  # distinct inputs that it takes within a minute
         refines="gp",
+        asks="uneven",
     ),
     RegisteredModel(
         name="gp-iqn",
@@ -200,6 +201,7 @@ OURS = (
         suits="a smooth mean with noise that is not normal",
         worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_GP,
         refines="gp",
+        asks="shape",
     ),
     RegisteredModel(
         name="iqn-boundary",
@@ -265,10 +267,8 @@ OUR_PARTS: dict[str, str | type] = {
     "BoundaryFeatures": "genbayes.models.regimes.features:BoundaryFeatures",
     "Identity": "genbayes.models.regimes.features:Identity",
 }
-RIVALS = ("NaturalGradientBoosting", "QuantileForest")  # models of our benchmarks, whose older files do not say so
-
 _models = {model.name: model for model in OURS}
-_parts = dict(OUR_PARTS)
+parts = dict(OUR_PARTS)
 _own: dict[str, RegisteredModel] = {}  # those that the user's own code registered, which other processes do not know
 _seen_plugins: set[metadata.EntryPoint] = set()
 
@@ -286,6 +286,7 @@ def register_model(
     refines: str = "",
     family: str = "",
     probe: Mapping[str, Any] | None = None,
+    asks: str = "",
 ) -> RegisteredModel:
     """Make a model known: to `AutoSurrogate(candidates=[name])`, `save` and `load`, comparisons and benchmarks.
 
@@ -301,6 +302,7 @@ def register_model(
         refines: Name of the model whose smooth mean it builds on.
         family: Kind of model; where time is short, one of each family is tried quickly first.
         probe: Constructor arguments that make it that quick version.
+        asks: What residuals of the model that it refines must show before it is fitted unasked: "uneven" or "shape".
 
     Returns:
         The entry, which an entry point of the group `genbayes.models` may also refer to.
@@ -330,6 +332,7 @@ def register_model(
         refines=refines,
         family=family,
         probe=dict(probe or {}),
+        asks=asks,
     )
     _add(entry)
     _own[name] = entry
@@ -339,9 +342,9 @@ def register_model(
 def register_part(cls: type, disk_name: str | None = None) -> None:
     """Let files name a class that is a part of a model, such as a feature map; `cls.from_state` rebuilds it."""
     disk_name = disk_name or cls.__name__
-    if disk_name in _parts and _place(_parts[disk_name]) != _place(cls):
-        raise InvalidInput(f"disk_name must be new, got {disk_name!r}, which names {_place(_parts[disk_name])}")
-    _parts[disk_name] = cls
+    if disk_name in parts and _place(parts[disk_name]) != _place(cls):
+        raise InvalidInput(f"disk_name must be new, got {disk_name!r}, which names {_place(parts[disk_name])}")
+    parts[disk_name] = cls
 
 
 def registered_models() -> dict[str, RegisteredModel]:
@@ -375,95 +378,6 @@ def find_model(name: str, argument: str = "name") -> RegisteredModel:
         hint = suggest(name, known) if isinstance(name, str) else ""
         raise InvalidInput(f"{argument} must be among {', '.join(known)}, got {name!r}{hint}")
     return known[name]
-
-
-def state_of(model: object) -> State:
-    """The state of a fitted model, under its disk name; refused now rather than at `load` if it has none."""
-    cls = type(model)
-    entry = next((entry for entry in registered_models().values() if _is_class(entry.home, cls)), None)
-    if entry is None:
-        raise InvalidInput(
-            f"a model must be registered to be saved, got {cls.__name__}; "
-            f"call genbayes.register_model('{cls.__name__.lower()}', {cls.__name__})"
-        )
-    if not isinstance(model, Savable):
-        raise InvalidInput(f"a model must have to_state and from_state to be saved, got {cls.__name__} without")
-    state, package = model.to_state(), cls.__module__.partition(".")[0]
-    plugin = {} if package == "genbayes" else {"plugin": package}
-    return State(entry.disk_name, {**state.values, **plugin}, state.arrays)
-
-
-def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote.
-
-    Args:
-        path: The model file.
-
-    Returns:
-        The fitted model, of the class that was saved.
-
-    Raises:
-        UnreadableFile: The file is missing, foreign, damaged, or of another version.
-
-    Example:
-        >>> load("no-such-file.gb")
-        Traceback (most recent call last):
-        ...
-        genbayes.errors.UnreadableFile: path must name an existing model file, got 'no-such-file.gb'
-    """
-    return restore_model(read_state(path))
-
-
-def restore_model(state: State) -> Any:
-    """The model that a state describes; models inside it come through the same registry."""
-    entry = next((entry for entry in registered_models().values() if entry.disk_name == state.kind), None)
-    if entry is None:
-        raise _not_registered(state)
-    model_class = entry.load_class()
-    try:
-        size = int(state.values.get("n_rows", 0)), int(state.values.get("n_features_in", 0))
-        with fitting_threads(*size):  # what is computed again comes out as in the fit, to the bit
-            return model_class.from_state(state)
-    except UnreadableFile:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:  # a crafted or incomplete manifest
-        raise UnreadableFile(
-            f"the model file must describe a complete {state.kind}, got one that does not: {error}"
-        ) from error
-
-
-def restore_part(state: State, base: type, what: str) -> Any:
-    """The part of a model that a state describes, of a class that is registered and inherits from `base`."""
-    home = _parts.get(state.kind)
-    cls = None if home is None else _load_class(home)
-    if cls is None or not issubclass(cls, base):
-        raise UnreadableFile(f"the model file must name a known {what}, got {state.kind!r}")
-    return cls.from_state(state)
-
-
-def state_of_part(part: Savable, what: str) -> State:
-    """The state of a part, under its disk name; refused now rather than at `load` if it has none."""
-    cls = type(part)
-    name = next((name for name, home in _parts.items() if _is_class(home, cls)), None)
-    if name is None:
-        raise InvalidInput(
-            f"a {what} must be registered to be saved, got {cls.__name__}; "
-            f"call genbayes.models.registry.register_part({cls.__name__})"
-        )
-    state = part.to_state()
-    return State(name, state.values, state.arrays)
-
-
-def _not_registered(state: State) -> UnreadableFile:
-    """What is wrong with a file whose model is unknown; the package that it names is said, never imported."""
-    if state.kind in RIVALS:
-        package, how = "genbayes_bench", "in a clone of genbayes: pip install -e benchmarks"
-    elif "plugin" in state.values:
-        package, how = state.values["plugin"], f"install it, or import what registers {state.kind}"
-    else:
-        rule = f"the model file must hold a registered model, got {state.kind!r}"
-        return UnreadableFile(f"{rule}; load it with the version of genbayes that wrote it")
-    return UnreadableFile(f"{package} must be installed to load a {state.kind}, got none; {how}")
 
 
 def _add(entry: RegisteredModel) -> None:
@@ -507,13 +421,14 @@ def _entry_points() -> tuple[metadata.EntryPoint, ...]:
     return tuple(metadata.entry_points(group="genbayes.models"))
 
 
-def _load_class(home: str | type) -> Any:
+def load_class_of(home: str | type) -> Any:
+    """The class at a home, imported if it has not been."""
     return home if isinstance(home, type) else getattr(import_module(home.partition(":")[0]), home.partition(":")[2])
 
 
-def _is_class(home: str | type, cls: type) -> bool:
+def is_class(home: str | type, cls: type) -> bool:
     """Whether a home is that of a class; it is imported only if the names agree."""
-    return _place(home).endswith(f":{cls.__qualname__}") and _load_class(home) is cls
+    return _place(home).endswith(f":{cls.__qualname__}") and load_class_of(home) is cls
 
 
 def _place(home: str | type) -> str:

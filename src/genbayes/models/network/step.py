@@ -79,11 +79,8 @@ class FastStep:
         batch = torch.cat([batch, batch[:, : -n % s]], dim=1)  # whole groups; what is added counts nothing
         b, g = batch.shape[1], batch.shape[1] // s
         level = self.levels.draw(g)  # (K, g t)
-        phi, tau, c = (
-            self.phi[level],
-            self.tau[level].view(members, g, 1, t),
-            self.of_level[level].view(members, g, 1, t),
-        )
+        phi, shape = self.phi[level], (members, g, 1, t)
+        tau, c = self.tau[level].view(shape), self.of_level[level].view(shape)
         Z, y, w = self.rows.Z[batch], self.rows.y[batch].view(members, g, s, 1), self.weight.gather(1, batch)
         w[:, n:] = 0
         share = w.view(members, g, s, 1) / (n * t)

@@ -24,6 +24,7 @@ from genbayes.distribution import Normal, QuantileFunction
 from genbayes.distribution.quantile import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledSurrogate
+from genbayes.models.loading import restore_part, state_of_part
 from genbayes.models.network.ensemble import (
     as_if_pooled,
     distribution_of_mean,
@@ -40,7 +41,6 @@ from genbayes.models.protocols import Of, SplitsRegimes
 from genbayes.models.regimes import Bimodality, BoundaryFeatures, FeatureMap, Identity, measure_bimodality
 from genbayes.models.regimes.failure import FailureModel, learn_failures, part_failures
 from genbayes.models.regimes.mixture import GaussianMixture
-from genbayes.models.registry import restore_part, state_of_part
 from genbayes.persistence import State
 from genbayes.seeding import RandomState, as_generator
 from genbayes.threads import fitting_threads

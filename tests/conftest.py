@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _registry_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_models", "parts", "_own", "_seen_plugins"):
+    for name in ("_models", "_parts", "_own", "_seen_plugins"):
         monkeypatch.setattr(registry, name, getattr(registry, name).copy())
 
 

@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.registry import is_class, load_class_of, parts, registered_models
+from genbayes.models.registry import is_class, load_class_of, registered_models, registered_parts
 from genbayes.persistence import Savable, State, read_state
 from genbayes.threads import fitting_threads
 
@@ -73,7 +73,7 @@ def restore_model(state: State) -> Any:
 
 def restore_part(state: State, base: type, what: str) -> Any:
     """The part of a model that a state describes, of a class that is registered and inherits from `base`."""
-    home = parts.get(state.kind)
+    home = registered_parts().get(state.kind)
     cls = None if home is None else load_class_of(home)
     if cls is None or not issubclass(cls, base):
         raise UnreadableFile(f"the model file must name a known {what}, got {state.kind!r}")
@@ -83,7 +83,7 @@ def restore_part(state: State, base: type, what: str) -> Any:
 def state_of_part(part: Savable, what: str) -> State:
     """The state of a part, under its disk name; refused now rather than at `load` if it has none."""
     cls = type(part)
-    name = next((name for name, home in parts.items() if is_class(home, cls)), None)
+    name = next((name for name, home in registered_parts().items() if is_class(home, cls)), None)
     if name is None:
         raise InvalidInput(
             f"a {what} must be registered to be saved, got {cls.__name__}; "

@@ -268,7 +268,7 @@ OUR_PARTS: dict[str, str | type] = {
     "Identity": "genbayes.models.regimes.features:Identity",
 }
 _models = {model.name: model for model in OURS}
-parts = dict(OUR_PARTS)
+_parts = dict(OUR_PARTS)
 _own: dict[str, RegisteredModel] = {}  # those that the user's own code registered, which other processes do not know
 _seen_plugins: set[metadata.EntryPoint] = set()
 
@@ -342,9 +342,14 @@ def register_model(
 def register_part(cls: type, disk_name: str | None = None) -> None:
     """Let files name a class that is a part of a model, such as a feature map; `cls.from_state` rebuilds it."""
     disk_name = disk_name or cls.__name__
-    if disk_name in parts and _place(parts[disk_name]) != _place(cls):
-        raise InvalidInput(f"disk_name must be new, got {disk_name!r}, which names {_place(parts[disk_name])}")
-    parts[disk_name] = cls
+    if disk_name in _parts and _place(_parts[disk_name]) != _place(cls):
+        raise InvalidInput(f"disk_name must be new, got {disk_name!r}, which names {_place(_parts[disk_name])}")
+    _parts[disk_name] = cls
+
+
+def registered_parts() -> dict[str, str | type]:
+    """Classes, or where they are imported from, that a file may name as parts of models, by disk name."""
+    return dict(_parts)
 
 
 def registered_models() -> dict[str, RegisteredModel]:

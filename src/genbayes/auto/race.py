@@ -30,7 +30,7 @@ N_BEST = 3  # candidates that are joined, at most
 ENOUGH_TO_DROP = 60  # rows after which a candidate may be given up: a handful of them can mislead
 MOST_TO_WEIGH = 4_000  # rows that settle weights to a percent
 FAR_BEHIND_SMOOTH = 1.3  # elsewhere
-QUICK_FAR_BEHIND = 1.12  # a quick version of trees that errs this many times more than the best promises nothing
+QUICK_FAR_BEHIND = 1.25  # a quick version of trees that errs this many times more than the best promises nothing
 PROBED_BY, FITTED_BY = 0.6, 0.95  # shares of a time limit by which quick versions, and all fits, have ended
 
 

@@ -7,10 +7,10 @@ repetition runs a case on both with the same seed, in alternating order. Printed
 present / base (geometric mean over repetitions, with its standard error), and whether both came to the same numbers: a
 ratio of different computations says little.
 
-`--untouched network` or `--untouched auto` asks instead whether a change that may move numbers cost accuracy: one of the
-two on formulas that no setting was chosen on (`genbayes_bench.problems.untouched`), the repetitions being draws. Then the
-ratio of the CRPS on new runs is printed beside that of the seconds, with the p-value of a paired t-test that it is
-above 1, Holm's correction applied over the formulas.
+`--untouched network` or `--untouched auto` asks instead whether a change that may move numbers cost accuracy: one of
+the two on formulas that no setting was chosen on (`genbayes_bench.problems.untouched`), the repetitions being draws.
+Then the ratio of the CRPS on new runs is printed beside that of the seconds, and in the end which formulas are worse
+by a paired t-test, Holm's correction applied.
 """
 
 from __future__ import annotations
@@ -210,7 +210,11 @@ class Child:
     """A process that runs cases on one tree."""
 
     def __init__(self, python: Path, tree: Path) -> None:
-        environment = os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join([str(tree / "src"), str(ROOT / "benchmarks" / "src")])}
+        environment = (
+            os.environ
+            | ONE_THREAD
+            | {"PYTHONPATH": os.pathsep.join([str(tree / "src"), str(ROOT / "benchmarks" / "src")])}
+        )
         command = [str(python), str(Path(__file__).resolve()), "--serve"]
         self._process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -324,11 +328,11 @@ def compare_untouched(base: Path, which: str, n: int) -> dict[str, dict[str, Any
             if n > 1 and one["crps_se"] > 0:
                 one["p"] = float(ttest_1samp(logs, 0.0, alternative="greater").pvalue)
             found[name] = one
-            row = f"{one['base']:7.1f}  {one['now']:7.1f}  {one['ratio']:8.3f}  {one['crps']:7.4f}  {one['crps_se']:6.4f}"
+            row = (
+                f"{one['base']:7.1f}  {one['now']:7.1f}  {one['ratio']:8.3f}  {one['crps']:7.4f}  {one['crps_se']:6.4f}"
+            )
             print(f"{name.ljust(20)}  {row}", flush=True)
-    seconds, crps = (
-        math.exp(statistics.fmean(math.log(one[k]) for one in found.values())) for k in ("ratio", "crps")
-    )
+    seconds, crps = (math.exp(statistics.fmean(math.log(one[k]) for one in found.values())) for k in ("ratio", "crps"))
     print(f"geometric means: seconds {seconds:.3f}, CRPS {crps:.4f}; {tell_worse(found)}")
     return found
 

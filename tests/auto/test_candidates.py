@@ -7,7 +7,7 @@ import joblib
 import numpy as np
 import pytest
 
-from genbayes import InvalidInput
+from genbayes import InvalidInput, Normal
 from genbayes.auto.candidates import Candidate, Clock, Trial, Trials, choose_candidates
 from genbayes.data.dataset import Dataset
 from genbayes.errors import OutOfReach
@@ -254,6 +254,22 @@ def test_behind_is_said_of_a_clear_difference_of_that_size_only(fakes) -> None:
     trials.fit_all(["best", "near", "far"], None)
     assert [trials.is_behind(name) for name in ("best", "near", "far")] == [False, False, True]
     assert not trials.is_behind("far", by=100.0)
+
+
+@pytest.mark.parametrize(("really", "is_alive"), [(0.0, True), (3.0, False)])
+def test_scores_that_a_candidate_gives_itself_must_hold_on_a_fold(fakes, really: float, is_alive: bool) -> None:
+    class Flatters(fakes.Itself):
+        def predict_distribution(self, X, of="run"):
+            return Normal(np.full(len(X), really), 1.0)
+
+        def predict_out_of_fold(self, X, y):
+            return np.arange(len(y)), Normal(np.zeros(len(y)), 1.0)
+
+    trials = make_trials(it=Flatters())
+    trials.fit_all(["it"], None)
+    trials.verify("it", None)
+    assert trials.trials["it"].is_alive is is_alive
+    assert is_alive or trials.trials["it"].note == "its leave-one-out scores did not hold on a fold"
 
 
 class Deadly:

@@ -6,7 +6,9 @@
 3. Networks, which end early when the best GP is out of reach, and models of jumps, if the response has regimes.
 4. What promises something by then: trees, if a quick version is not far behind; what builds on the GP, if that is not
    far behind itself.
-5. Candidates that cannot leave their own runs out are fitted without one fold, and without further ones as long as they
+5. A model of uneven noise that would be joined is fitted once more, without a fold: noise that it has fitted to its
+   own runs may flatter it where each is left out by itself.
+6. Candidates that cannot leave their own runs out are fitted without one fold, and without further ones as long as they
    are not clearly behind.
 """
 
@@ -59,6 +61,9 @@ def run_race(trials: Trials, facts: Facts, is_free: bool) -> Findings:
     _cross_validate(trials, [name for name in order if name not in itself])
     if not trials.alive:
         raise _nothing_works(trials)
+    for name in team_of(trials)[0]:
+        if trials.trials[name].candidate.asks == "uneven" and len(trials.alive) > 1:
+            trials.verify(name, trials.clock.left(FITTED_BY))
     return findings if findings.noise is not None else _study(trials, base, facts, findings)
 
 

@@ -280,7 +280,8 @@ def _reasons(
         n_rows: Rows that decided.
         limit: The time limit, if there was one.
     """
-    scored = [entry for entry in entries if entry.crps is not None and entry.behind is not None]
+    believed = [entry for entry in entries if not entry.note or entry.note.startswith(QUICK)]
+    scored = [entry for entry in believed if entry.crps is not None and entry.behind is not None]
     late = sum(entry.note == NO_TIME for entry in entries)
     best = next((entry for entry in scored if entry.lag == "best"), scored[0])
     if len(scored) == 1 and late:

@@ -146,14 +146,14 @@ def assign_member_folds(n: int, n_members: int) -> IntArray:
 
 
 def held_out_folds(n: int, rng: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
-    """Row numbers to learn from and to hold out, each sorted: three folds, or one of them when rows abound.
+    """Row numbers to learn from and to hold out, each sorted: five folds, or one of them when rows abound.
 
     Example:
-        >>> folds = held_out_folds(10, np.random.default_rng(0))
+        >>> folds = held_out_folds(12, np.random.default_rng(0))
         >>> [len(held_out) for _, held_out in folds], len(folds[0][0])
-        ([4, 3, 3], 6)
+        ([3, 3, 2, 2, 2], 9)
     """
-    parts = [np.sort(part) for part in np.array_split(rng.permutation(n), 3)]
+    parts = [np.sort(part) for part in np.array_split(rng.permutation(n), 5)]
     rows = np.arange(n)
-    used = parts[:1] if n > 10_000 else parts  # one held-out third then tells as much as is worth knowing
+    used = parts[:1] if n > 10_000 else parts  # one held-out fifth then tells as much as is worth knowing
     return [(np.setdiff1d(rows, part), part) for part in used]

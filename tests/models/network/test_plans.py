@@ -217,7 +217,7 @@ def test_fourier_features_are_tried_for_many_runs_dimmed_inputs_or_what_is_unfin
     [
         ([2.0] * 20, 1.0, 150),  # far behind and not falling
         ([2.0] * 20, 1.9, None),  # a single member scores some percent worse than all
-        ([1.15] * 20, 1.0, 500),  # an eighth behind is enough once the end can be forecast
+        ([1.15] * 20, 1.0, 300),  # an eighth behind is enough once the end can be told
         ([1.1] * 20, 1.0, None),
         ([8.0, 4.0, 2.0, 1.0] + [1.0] * 16, 1.0, None),  # falls so fast that nothing is decided
     ],

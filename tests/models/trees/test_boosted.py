@@ -109,7 +109,7 @@ def test_every_row_is_held_out_once_and_never_seen_by_its_fold(n: int) -> None:
     np.testing.assert_array_equal(np.sort(np.concatenate([held_out for _, held_out in folds])), np.arange(n))
     assert all(np.intersect1d(*fold).size == 0 and sum(map(len, fold)) == n for fold in folds)
     ((learn, held_out),) = held_out_folds(10_001, np.random.default_rng(0))  # one is enough when rows abound
-    assert len(held_out) == 3334
+    assert len(held_out) == 2001
     assert np.intersect1d(learn, held_out).size == 0
 
 

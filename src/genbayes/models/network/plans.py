@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 MIN_JUDGES = 2  # members whose held-out rows decide between plans, at least
 STEPS_TO_SEE = 100  # after which plans are compared at equal steps
 STEPS_TO_HOPE = 200  # after which they can be forecast
-STEPS_TO_DECIDE = 500  # after which forecasts decide
+STEPS_TO_SETTLE = 300  # after which forecasts decide if a score falls no more
+STEPS_TO_DECIDE = 500  # after which forecasts decide in any case
 CAUTION = 0.8  # share of the fall of a score that an extrapolation promises and that comes
 BOLD = 2.0  # times that a challenger is granted before it is given up
 SLOWEST_SHRINK = 0.8  # of the falls of a score; a larger one would promise a fall without end
@@ -221,6 +222,13 @@ class Runner:
                 self.is_over = True
                 return
 
+    @property
+    def is_ripe(self) -> bool:
+        """Whether its end can be told: it is over, has run long enough, or has not improved in its last third."""
+        best, epoch, n_steps = self.training.best, self.training.epoch, self.training.n_steps
+        has_settled = n_steps >= STEPS_TO_SETTLE and best.best_at(2 / 3 * epoch) <= best.best_at(epoch)
+        return self.is_over or n_steps >= STEPS_TO_DECIDE or has_settled
+
     def forecast(self, boldness: float = 1.0) -> float:
         """The score to expect at the end of the present round.
 
@@ -289,7 +297,7 @@ class Race:
         """
         with show_progress("training the networks", self.verbose) as report:
             leader = self.enter(plans[0], report)
-            while not leader.is_over and leader.training.n_steps < STEPS_TO_DECIDE:
+            while not leader.is_ripe:
                 leader.advance(1)
                 self.require_reach(leader)
             for plan in plans[1:]:
@@ -311,7 +319,7 @@ class Race:
         A simple one is given up when it is both behind where the leader stood after as many steps and short of the
         leader's end by even a bold forecast. A deep one starts sooner: either is enough.
         """
-        while not other.is_over and other.training.n_steps < STEPS_TO_DECIDE:
+        while not other.is_ripe:
             other.advance(1)
             n_steps, then = other.training.n_steps, leader.training.best.best_at(other.training.epoch)
             is_behind = n_steps >= STEPS_TO_SEE and other.score > then
@@ -337,9 +345,8 @@ class Race:
         mine, theirs = (float(np.average(part[known], weights=weight)) for part in (scores, other))
         fallen = math.log(best.best_at(2 / 3 * epoch) / best.best_at(epoch))
         is_far = mine > theirs * math.exp(MIN_LOG_GAP + 3 * fallen)
-        is_decided = leader.training.n_steps >= STEPS_TO_DECIDE
         expected = mine * leader.forecast(BOLD) / best.best_at(epoch)  # below 0 where the score falls as fast as that
-        if (is_far or (is_decided and expected > theirs * math.exp(MIN_LOG_GAP / 2))) and is_clearly_better(
+        if (is_far or (leader.is_ripe and expected > theirs * math.exp(MIN_LOG_GAP / 2))) and is_clearly_better(
             other[known], scores[known], weight, n_errors=3.0
         ):
             raise OutOfReach(

@@ -36,6 +36,7 @@ SHAPES = (4, 8, 16, 31)  # leaves: from additive in pairs of inputs to LightGBM'
 SMALLEST_LEAF = 10  # rows
 BEYOND_QUANTILE = 3  # rows of a leaf that should lie beyond the quantile: fewer, and an outlier is the quantile
 LARGEST_SHARE = 1 / 8  # of all rows that a leaf may be asked to hold, so that extreme levels still see x
+N_SHAPE_FOLDS = 3  # folds by which the number of leaves is chosen
 PATIENCE = 50  # trees without progress on the held-out rows after which a fold stops
 
 
@@ -43,7 +44,7 @@ class BoostedQuantiles(ScaledSurrogate):
     """Gradient-boosted quantile trees at 19 levels from 0.005 to 0.995, linear between them, exponential beyond.
 
     The number of trees of each level, and one number of leaves for all, minimise the pinball loss on rows held out
-    in three folds; then all rows are fitted. A leaf holds at least 10 rows, more at extreme levels. Engine: LightGBM
+    in five folds; then all rows are fitted. A leaf holds at least 10 rows, more at extreme levels. Engine: LightGBM
     (Ke et al. 2017), the quickest tree booster we know with exact quantiles in its leaves; it is needed to fit only.
 
     Args:
@@ -184,7 +185,8 @@ class _Booster:
             n_leaves: Leaves of a tree.
             unseen: Is filled with what so many trees say of the rows they have not seen, shape (n,); None for nothing.
         """
-        found = [self._held_out_curve(tau, n_leaves, seen, held_out) for seen, held_out, _ in self._folds]
+        folds = self._folds if unseen is not None else self._folds[:N_SHAPE_FOLDS]
+        found = [self._held_out_curve(tau, n_leaves, seen, held_out) for seen, held_out, _ in folds]
         n_trees, loss = best_length([curve for _, curve in found])
         if unseen is not None:
             for (model, _), (_, _, rows) in zip(found, self._folds, strict=True):

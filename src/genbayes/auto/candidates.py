@@ -28,6 +28,7 @@ from genbayes.models.protocols import BuildsOn, Fits, YieldsToRival, gives_out_o
 from genbayes.models.registry import Facts, find_model, registered_models
 
 NO_TIME = "no time"
+DISBELIEVED = "its leave-one-out scores did not hold on a fold"
 WORSE_THAN_SAID = 1.08  # times the score that a candidate gave itself, beyond which it is not believed
 PROBE_ROWS = 800  # that a quick version learns from, and is judged on
 
@@ -373,7 +374,7 @@ class Trials:
         known, weight = np.isfinite(said), self.data.weight[judge]
         is_worse = float(found[known] @ weight[known]) > WORSE_THAN_SAID * float(said[known] @ weight[known])
         if is_worse and not is_not_clearly_worse(found[known], said[known], weight[known]):
-            trial.note = "its leave-one-out scores did not hold on a fold"
+            trial.note = DISBELIEVED
 
     def _note(self, trial: Trial, outcome: Outcome) -> None:
         trial.seconds.append(outcome.seconds)

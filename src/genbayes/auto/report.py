@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.auto.candidates import NO_TIME, Trials
+from genbayes.auto.candidates import DISBELIEVED, NO_TIME, Trials
 from genbayes.auto.findings import Findings
 from genbayes.auto.stacking import LEVELS, Stack, joint_table, stretch_table
 from genbayes.diagnostics import diagnose
@@ -280,8 +280,7 @@ def _reasons(
         n_rows: Rows that decided.
         limit: The time limit, if there was one.
     """
-    believed = [entry for entry in entries if not entry.note or entry.note.startswith(QUICK)]
-    scored = [entry for entry in believed if entry.crps is not None and entry.behind is not None]
+    scored = [e for e in entries if e.crps is not None and e.behind is not None and e.note != DISBELIEVED]
     late = sum(entry.note == NO_TIME for entry in entries)
     best = next((entry for entry in scored if entry.lag == "best"), scored[0])
     if len(scored) == 1 and late:

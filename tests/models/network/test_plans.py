@@ -160,7 +160,7 @@ def falling(start: float, end: float) -> list[float]:
     ("courses", "chosen", "steps"),
     [
         # behind at every step, and short even by a bold forecast
-        ({"shallow": [2.0, 1.5, 1.2, 1.0] + [1.0] * 16, "smooth": [3.0, 2.5, 2.2, 2.1] + [2.1] * 16}, "shallow", 250),
+        ({"shallow": [2.0, 1.5, 1.2, 1.0] + [1.0] * 16, "smooth": [3.0, 2.5, 2.2, 2.1] + [2.1] * 16}, "shallow", 200),
         # ahead after as many steps: goes on though the leader, further on, is expected to end lower
         ({"shallow": falling(8, 1.2), "smooth": falling(6, 1.0)}, "smooth", 1000),
         # a deep one starts sooner, which counts nothing; one that does not is given up at once
@@ -232,6 +232,18 @@ def test_training_yields_to_a_rival_that_is_out_of_reach(course: list[float], ri
     with pytest.raises(OutOfReach, match="a rival is out of reach: CRPS .* times its own"):
         run.run([plan("shallow")])
     assert SEEN[-1].training.n_steps == at
+
+
+def test_before_it_yields_the_plan_with_fourier_features_is_tried_where_it_may_see_more() -> None:
+    courses = {"shallow": [2.0] * 20, "fourier": [0.9] * 20}
+    rows = Rows(None, range(300), None)
+    run = replace(race(courses), rows=rows, aside=torch.arange(24).reshape(2, 12), rival=np.ones(24))
+    object.__setattr__(run, "enter", lambda plan, report: scripted_rows(plan, courses[plan.name]))
+    dimmed = replace(plan("shallow"), input_scale=torch.tensor([1.0, 0.1]))
+    assert run.run([dimmed], plan("fourier")).plan.name == "fourier"
+    object.__setattr__(run, "rows", Rows(None, range(299), None))
+    with pytest.raises(OutOfReach, match="out of reach"):
+        run.run([dimmed], plan("fourier"))
 
 
 SEEN: list[Scripted] = []

@@ -52,8 +52,10 @@ STEPS_TO_SETTLE = 300  # after which forecasts decide if a score falls no more
 STEPS_TO_DECIDE = 500  # after which forecasts decide in any case
 CAUTION = 0.8  # share of the fall of a score that an extrapolation promises and that comes
 BOLD = 2.0  # times that a challenger is granted before it is given up
+LARGEST_FALL = 0.3  # share of a score that a forecast may take off: steep falls are extrapolated too boldly
 SLOWEST_SHRINK = 0.8  # of the falls of a score; a larger one would promise a fall without end
 STEPS_TO_YIELD, MIN_ROWS_TO_YIELD, MIN_LOG_GAP = 150, 20, 0.25  # when and how far behind training yields to a rival
+RUNS_FOR_DETAIL = 300  # from which on Fourier features are tried before training yields: of fewer they are memorised
 MANY_RUNS = 4_000  # from which on fine detail is looked for in any case
 N_FOURIER = 64  # of the network for fine detail; 32 and 128 did slightly worse
 FULL = 0.2  # an input of at least this relevance keeps its scale; below, it fades with the square
@@ -245,7 +247,7 @@ class Runner:
         shrink = min((second - present) / (first - second), SLOWEST_SHRINK)
         n_more = max(0.0, math.log(end / epoch) / math.log(1.5))
         fall = (second - present) * shrink * (1 - shrink**n_more) / (1 - shrink)
-        return float(present - boldness * CAUTION * fall)
+        return float(present - min(boldness * CAUTION * fall, LARGEST_FALL * present))
 
 
 def best_of(runners: Sequence[Runner]) -> Runner:
@@ -296,14 +298,23 @@ class Race:
         features does so too.
         """
         with show_progress("training the networks", self.verbose) as report:
+            is_dimmed = bool((plans[0].input_scale < 1).any())
+            is_tried = fourier is not None and (len(self.rows.y) >= MANY_RUNS or is_dimmed)
             leader = self.enter(plans[0], report)
-            while not leader.is_ripe:
-                leader.advance(1)
-                self.require_reach(leader)
+            try:
+                while not leader.is_ripe:
+                    leader.advance(1)
+                    self.require_reach(leader)
+            except OutOfReach:
+                if fourier is None or not is_tried or len(self.rows.y) < RUNS_FOR_DETAIL:
+                    raise
+                leader, fourier = self.enter(fourier, report), None  # the rival may see detail that a plain one misses
+                while not leader.is_ripe:
+                    leader.advance(1)
+                    self.require_reach(leader)
             for plan in plans[1:]:
                 leader = self.challenge(leader, self.enter(plan, report))
-            is_dimmed = bool((plans[0].input_scale < 1).any())
-            if fourier is not None and (len(self.rows.y) >= MANY_RUNS or is_dimmed):
+            if fourier is not None and is_tried:
                 leader = self.challenge(leader, self.enter(fourier, report))
                 fourier = None
             while not leader.is_over:
@@ -316,16 +327,21 @@ class Race:
     def challenge(self, leader: Runner, other: Runner) -> Runner:
         """The one that is expected to do better; the other is given up as soon as it is clear that it will not.
 
-        A simple one is given up when it is both behind where the leader stood after as many steps and short of the
-        leader's end by even a bold forecast. A deep one starts sooner: either is enough.
+        A challenger is given up while it is behind the leader's present score and even a bold forecast falls short of
+        the leader's end; a simple one only if it is also behind where the leader stood after as many steps, a deep one,
+        which starts sooner, also if it is behind there. Ahead in the end, it wins unless the leader, going on, makes
+        its better forecast true.
         """
         while not other.is_ripe:
             other.advance(1)
             n_steps, then = other.training.n_steps, leader.training.best.best_at(other.training.epoch)
             is_behind = n_steps >= STEPS_TO_SEE and other.score > then
-            is_short = n_steps >= STEPS_TO_HOPE and other.forecast(BOLD) > leader.forecast()
+            is_short = n_steps >= STEPS_TO_HOPE and other.score > leader.score
+            is_short = is_short and other.forecast(BOLD) > leader.forecast()
             if (is_behind or is_short) if other.plan.is_deep else (is_behind and is_short):
                 return leader
+        while not leader.is_over and other.score < leader.score and leader.forecast() < other.forecast():
+            leader.advance(1)
         return best_of([leader, other])
 
     def require_reach(self, leader: Runner) -> None:

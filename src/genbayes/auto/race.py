@@ -121,8 +121,7 @@ def _promising(trials: Trials, names: Sequence[str], findings: Findings) -> list
         trial = trials.trials[name]
         base = trial.candidate.refines
         refined = trials.trials.get(base)
-        far = FAR_BEHIND if findings.n_regimes > 1 else FAR_BEHIND_SMOOTH
-        if refined is not None and refined.is_alive and trials.is_behind(base, far):
+        if refined is not None and refined.is_alive and trials.is_behind(base, how_far(findings)):
             trial.note = "not tried: what it refines is far behind"
         elif trial.candidate.asks == "uneven" and findings.chance is not None and not findings.is_uneven:
             trial.note = f"not tried: no sign of uneven noise (p = {findings.chance:.2g})"
@@ -133,6 +132,11 @@ def _promising(trials: Trials, names: Sequence[str], findings: Findings) -> list
         else:
             kept.append(name)
     return kept
+
+
+def how_far(findings: Findings) -> float:
+    """How many times the best score a GP's may be before neither it nor its residuals are worth looking at."""
+    return FAR_BEHIND if findings.n_regimes > 1 else FAR_BEHIND_SMOOTH
 
 
 def _cross_validate(trials: Trials, names: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.auto.candidates import DISBELIEVED, NO_TIME, Trials
 from genbayes.auto.findings import Findings
+from genbayes.auto.race import how_far
 from genbayes.auto.stacking import LEVELS, Stack, joint_table, stretch_table
 from genbayes.diagnostics import diagnose
 from genbayes.distribution import QuantileFunction
@@ -226,7 +227,9 @@ def write_report(
     numeric = [j for j in range(data.X.shape[1]) if j not in facts.categorical]
     saving = paired_difference(best[rows], stack.scores, data.weight[rows])
     gps = [name for name in trials.alive if trials.trials[name].candidate.family == "gp"]
-    if all(trials.is_behind(name) for name in gps):  # what its residuals show may be its own failure
+    if all(
+        trials.is_behind(name, how_far(findings)) for name in gps
+    ):  # what residuals show may be the GP's own failure
         findings = Findings(findings.n_regimes)
     reason = [*findings.sentences(), *_reasons(entries, stack, saving, len(rows), trials.clock.limit)]
     return SelectionReport(

@@ -52,6 +52,7 @@ STEPS_TO_SETTLE = 300  # after which forecasts decide if a score falls no more
 STEPS_TO_DECIDE = 500  # after which forecasts decide in any case
 CAUTION = 0.8  # share of the fall of a score that an extrapolation promises and that comes
 BOLD = 2.0  # times that a challenger is granted before it is given up
+FARTHEST = 8.0  # times the run so far that an end may be off when forecasts decide
 LARGEST_FALL = 0.3  # share of a score that a forecast may take off: steep falls are extrapolated too boldly
 SLOWEST_SHRINK = 0.8  # of the falls of a score; a larger one would promise a fall without end
 STEPS_TO_YIELD, MIN_ROWS_TO_YIELD, MIN_LOG_GAP = 150, 20, 0.25  # when and how far behind training yields to a rival
@@ -235,14 +236,15 @@ class Runner:
         """The score to expect at the end of the present round.
 
         Falls from 4/9 to 2/3 and from there to the whole of the run so far are taken to go on shrinking by the same
-        factor each time that the run grows by a half.
+        factor each time that the run grows by a half; an end that is far off is not forecast.
 
         Args:
             boldness: Factor of the fall to come.
         """
         best, epoch, end = self.training.best, self.training.epoch, self.training.end_of_round
         first, second, present = (best.best_at(share * epoch) for share in (4 / 9, 2 / 3, 1.0))
-        if self.is_over or second <= present or first <= second:
+        is_far_off = self.training.n_steps >= STEPS_TO_DECIDE and end > FARTHEST * epoch
+        if self.is_over or is_far_off or second <= present or first <= second:
             return present
         shrink = min((second - present) / (first - second), SLOWEST_SHRINK)
         n_more = max(0.0, math.log(end / epoch) / math.log(1.5))

@@ -55,7 +55,9 @@ AVERAGING = 0.99
 ROW_VISITS = 320_000  # rows seen in the longest run on few rows
 MOST_VISITS = 4_000_000  # rows seen where training goes on because held-out rows ask for it
 FEWEST_EPOCHS, MOST_EPOCHS = 40, 4_000
+VISITS_OF_MANY = 6_000_000  # rows seen where runs are so many that 40 epochs would end long before they are annealed
 PATIENCE = 6
+MOST_CHECKS = 250  # of held-out rows in a run: a long one needs fewer, and more patience between them
 MOST_ONE_HOT = 12  # a category with more levels is embedded
 
 
@@ -105,15 +107,18 @@ def fast_settings(model: QuantileSurrogate, runs: ScaledRuns) -> IQNSettings:
         n_fourier=int(model.n_fourier or 0),
         blocks=tuple(block for block in sizes if block[1] - block[0] > MOST_ONE_HOT),
     )
-    longest = int(np.clip(ROW_VISITS // n, FEWEST_EPOCHS, MOST_EPOCHS))
+    fewest = int(np.clip(VISITS_OF_MANY // n, 1, FEWEST_EPOCHS))
+    longest = int(np.clip(ROW_VISITS // n, fewest, MOST_EPOCHS))
     n_epochs = int(model.n_epochs or longest)
+    batch_size = int(model.batch_size or choose_batch_size(n, 128, 1024))
     training = TrainingSettings(
         n_epochs=n_epochs,
-        batch_size=int(model.batch_size or choose_batch_size(n, 128, 1024)),
+        batch_size=batch_size,
         learning_rate=float(model.learning_rate or LEARNING_RATE * np.clip(longest / n_epochs, 1.0, 2.0)),
         weight_decay=float(model.weight_decay),
         warmup=0.03,
         averaging=AVERAGING,
+        steps_between_checks=max(50, n * n_epochs // batch_size // MOST_CHECKS),
         patience=PATIENCE,
         # R rounds of n_epochs, 2 n_epochs, 4 n_epochs, ... are (2^R - 1) n_epochs in all
         n_rounds=1 if model.n_epochs else max(1, int(np.log2(MOST_VISITS / (n * n_epochs) + 1))),

@@ -67,3 +67,19 @@ class ResultUndelivered(GenBayesWarning):
 
 class RunFailed(GenBayesWarning):
     """A trial was told something that is no finite number, and was recorded as failed."""
+
+
+class PriorAssumed(GenBayesWarning):
+    """No prior was passed, and the box that the simulated parameters fill was taken."""
+
+
+class NotFromPrior(GenBayesWarning):
+    """Simulated parameters are unlikely to be draws from the prior, so that posteriors answer another question."""
+
+
+class OutsideSimulations(GenBayesWarning):
+    """An observation lies outside what was simulated, and its posterior is extrapolated."""
+
+
+class SimulationsDropped(GenBayesWarning):
+    """So many simulations failed that those which are left may not stand for the prior any more."""

@@ -1,0 +1,12 @@
+"""Posterior inference: the parameters of a simulator, given what was observed."""
+
+from typing import TYPE_CHECKING
+
+from genbayes.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from genbayes.inference.prior import Prior, as_prior
+
+__all__ = ["Prior", "as_prior"]
+
+__getattr__, __dir__ = lazy_names(__name__, {"prior": ["Prior", "as_prior"]})

@@ -6,6 +6,7 @@ the value in the form the library works with, or raises `InvalidInput` with one 
 
 import math
 from collections.abc import Iterable
+from datetime import date, timedelta
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
@@ -59,6 +60,7 @@ def check_targets(y: ArrayLike, n: int) -> FloatArray:
         >>> check_targets([1, 2], 2)
         array([1., 2.])
     """
+    require_no_dates(y)
     try:
         values = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -70,6 +72,24 @@ def check_targets(y: ArrayLike, n: int) -> FloatArray:
     if values.shape != (n,):
         raise InvalidInput(f"y must have shape ({n},), one value per row, got {values.shape}")
     return check_finite(values, "y")
+
+
+def require_no_dates(y: object, name: str = "y") -> None:
+    """Refuse dates and durations, which NumPy would turn into numbers of an arbitrary unit.
+
+    Example:
+        >>> require_no_dates(np.array(["2024-05-01"], dtype="datetime64[D]"))
+        Traceback (most recent call last):
+        genbayes.errors.InvalidInput: y must be numbers, got dates or durations (datetime64[D]); turn them into numbers first
+    """
+    try:
+        values = np.asarray(y)
+    except (TypeError, ValueError):
+        return  # refused with the shape or the cells that are wrong
+    first = values.reshape(-1)[0] if values.dtype == object and values.size else None
+    if values.dtype.kind in "mM" or isinstance(first, (date, timedelta)):
+        got = values.dtype if first is None else type(first).__name__
+        raise InvalidInput(f"{name} must be numbers, got dates or durations ({got}); turn them into numbers first")
 
 
 def check_finite(values: FloatArray, name: str) -> FloatArray:
@@ -210,7 +230,7 @@ def check_column(values: ArrayLike, name: str, n: int) -> FloatArray:
     return np.array(np.broadcast_to(array, (n,)))
 
 
-def check_jobs(n_jobs: object) -> int | None:
+def check_jobs(n_jobs: object, name: str = "n_jobs") -> int | None:
     """Fits at a time, as joblib takes them: None, a positive number up to the cores of this machine, or -1 for all.
 
     Under a joblib backend that spreads jobs over other machines, the cores of this one are no limit.
@@ -220,12 +240,12 @@ def check_jobs(n_jobs: object) -> int | None:
         (None, -1)
     """
     if n_jobs is None or n_jobs == -1:
-        return n_jobs
+        return None if n_jobs is None else -1
     import joblib
 
     cores = joblib.cpu_count()
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs < 1:
-        raise InvalidInput(f"n_jobs must be a positive whole number, None, or -1 for all cores, got {n_jobs!r}")
+    if isinstance(n_jobs, (bool, np.bool_)) or not isinstance(n_jobs, Integral) or n_jobs < 1:
+        raise InvalidInput(f"{name} must be a positive whole number, or -1 for all {cores} cores, got {n_jobs!r}")
     backend, _ = joblib.parallel.get_active_backend()
     is_local = type(backend).__name__ in (
         "LokyBackend",
@@ -234,5 +254,5 @@ def check_jobs(n_jobs: object) -> int | None:
         "SequentialBackend",
     )
     if is_local and n_jobs > cores:
-        raise InvalidInput(f"n_jobs must be at most the {cores} cores of this machine, got {n_jobs}; pass -1 for all")
-    return n_jobs
+        raise InvalidInput(f"{name} must be at most the {cores} cores of this machine, got {n_jobs}; pass -1 for all")
+    return int(n_jobs)

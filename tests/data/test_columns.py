@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from genbayes import ConformalSurrogate
 from genbayes.data import hold_out, read_table, select_inputs, split_target
 from genbayes.data.columns import take_inputs, take_inputs_and_target
 from genbayes.errors import InvalidInput
@@ -132,3 +133,31 @@ def test_columns_in_another_order_are_refused_before_a_category_is_looked_up() -
     model = StationaryGP(categorical=["gas"], random_state=0).fit(frame, np.sin(5 * frame["x"]))
     with pytest.raises(InvalidInput, match="must be in the same order"):
         model.predict(frame[["gas", "x"]])
+
+
+def test_a_column_of_the_type_category_declares_itself_by_text_or_number_and_need_not_be_named() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"size": rng.uniform(size=60), "kind": rng.integers(3, size=60), "gas": rng.choice(["a", "b"], 60)})
+    y = X["size"] + 4 * (X["kind"] == 1) + (X["gas"] == "a")
+    typed = X.astype({"kind": "category", "gas": "category"})
+    model = StationaryGP(random_state=0).fit(typed, y)
+    assert [coder.levels for coder in model.coders_] == [(0.0, 1.0, 2.0), ("a", "b")]
+    named = StationaryGP(random_state=0, categorical=["kind", "gas"]).fit(X, y)
+    for new in (X, typed):
+        np.testing.assert_array_equal(model.predict(new), named.predict(X))
+    pd.testing.assert_frame_equal(take_inputs(model, X), X)  # as read from a file, where types are lost
+    assert select_inputs(typed, ["gas"], []).shape == (60, 1)
+
+
+DAYS = pd.date_range("2024-01-01", periods=60)
+
+
+@pytest.mark.parametrize("y", [DAYS, DAYS.to_numpy(), list(DAYS), DAYS.tz_localize("UTC"), DAYS - DAYS[0]])
+def test_responses_that_are_dates_or_durations_are_refused(y) -> None:
+    X = np.arange(60.0)[:, None]
+    fitted = StationaryGP().fit(X, np.sin(X[:, 0]))
+    for model in (StationaryGP(), ConformalSurrogate(fitted, method="prefit")):
+        with pytest.raises(InvalidInput, match=r"y must be numbers, got dates or durations \(.*\); turn them into numbers"):
+            model.fit(X, y)
+    with pytest.raises(InvalidInput, match="y must be numbers, got dates or durations"):
+        fitted.predict_distribution(X).crps(y)

@@ -28,7 +28,6 @@ from genbayes.cli.options import (
     Seed,
     Target,
     TimeLimit,
-    check_jobs,
     parse_bounds,
     parse_names,
     read_runs,
@@ -67,12 +66,14 @@ def compare(
 
     Example: genbayes compare runs.csv --target y --report compare.html
     """
+    from genbayes.validation import check_jobs
+
     print_start(f"Reading {runs.name} ...", quiet or as_json)
     check_paths([runs], {"--output": output, "--report": report})
     settings = {
         "candidates": parse_names(candidates),
         "time_limit": time_limit,
-        "n_jobs": check_jobs(jobs),
+        "n_jobs": check_jobs(jobs, "--jobs"),
         "categorical": parse_names(categorical),
         "y_bounds": parse_bounds(bounds),
     }

@@ -19,7 +19,7 @@ from genbayes.cli.console import (
     standard_output,
 )
 from genbayes.cli.fitting import HELD_OUT, model_maker
-from genbayes.cli.options import AsJson, Jobs, TimeLimit, check_jobs
+from genbayes.cli.options import AsJson, Jobs, TimeLimit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,10 +46,11 @@ def demo(
     print_start("Motorcycle crash tests: the acceleration of a rider's head after impact.", as_json)
     from genbayes.data import hold_out, load_motorcycle, split_target
     from genbayes.report import write_assessment
+    from genbayes.validation import check_jobs
     from genbayes.writing import check_writable
 
     check_writable(report)
-    make = model_maker(None, {"time_limit": time_limit, "n_jobs": check_jobs(jobs)}, SEED, quiet=as_json)
+    make = model_maker(None, {"time_limit": time_limit, "n_jobs": check_jobs(jobs, "--jobs")}, SEED, quiet=as_json)
     table = load_motorcycle()
     X, y = split_target(table, TARGET)
     learn, held = hold_out(len(y), HELD_OUT, SEED)

@@ -28,7 +28,6 @@ from genbayes.cli.options import (
     Seed,
     Target,
     TimeLimit,
-    check_jobs,
     parse_bounds,
     parse_names,
     parse_weights,
@@ -86,6 +85,8 @@ def fit(
 
     Example: genbayes fit runs.csv --target y -o model.gb
     """
+    from genbayes.validation import check_jobs
+
     print_start(f"Reading {runs.name} ...", quiet or as_json)
     settings = {
         "categorical": parse_names(categorical),
@@ -95,7 +96,7 @@ def fit(
         "weights": parse_weights(weights),
         "n_epochs": epochs,
         "time_limit": time_limit,
-        "n_jobs": check_jobs(jobs),
+        "n_jobs": check_jobs(jobs, "--jobs"),
     }
     check_paths([runs], {"--output": output, "--report": report})
     make = model_maker(model, settings, seed, quiet=quiet)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from genbayes.arrays import FloatArray
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts.")]
-Jobs = Annotated[int | None, typer.Option(metavar="N", help="Cores to use, for the automatic choice.")]
+Jobs = Annotated[int | None, typer.Option(metavar="N", help="Cores to use, -1 for all; for the automatic choice.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that fit wrote.")]
 Inputs = Annotated[str | None, typer.Option(metavar="A,B,...", help="Input columns; all but the target unless given.")]
 Categorical = Annotated[str | None, typer.Option(metavar="A,B,...", help="Inputs that are categories.")]
@@ -45,17 +45,6 @@ def read_runs(
     if len(y) < MIN_ROWS:
         raise InvalidInput(f"At least {MIN_ROWS} runs are needed; the table has {len(y)}")
     return X, y
-
-
-def check_jobs(jobs: int | None) -> int | None:
-    """The number of cores to use, if this machine has so many."""
-    if jobs is None:
-        return None
-    from joblib import cpu_count
-
-    if not 1 <= jobs <= cpu_count():
-        raise InvalidInput(f"--jobs must be from 1 to {cpu_count()}, the cores of this machine, got {jobs}")
-    return jobs
 
 
 def parse_names(text: str | None) -> list[str] | None:

@@ -36,7 +36,7 @@ from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.errors import GenBayesError, InvalidInput
 from genbayes.models.base import ScaledSurrogate
 from genbayes.models.protocols import Fits, Predicts
-from genbayes.validation import describe_rows
+from genbayes.validation import describe_rows, require_no_dates
 
 Label = str | int | float | bool
 SHOWN_LABELS = 8  # a message lists this many known groups
@@ -147,6 +147,7 @@ def _as_rows(X: ArrayLike) -> ArrayLike:
 
 def _check_response(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[ArrayLike, FloatArray]:
     """Inputs as they are, and responses as numbers (n,); columns are remembered."""
+    require_no_dates(y)
     X, y = validate_data(estimator, X, y, skip_check_array=True)
     column = column_or_1d(y, warn=True)
     response: FloatArray = check_array(

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from genbayes.arrays import AnyArray, BoolArray, FloatArray
 from genbayes.data.categories import CategoryCoder
 from genbayes.errors import GenBayesError, InvalidInput
-from genbayes.validation import describe_rows, suggest
+from genbayes.validation import describe_rows, require_no_dates, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,8 @@ def select_inputs(
     Args:
         frame: The table.
         names: The columns that hold the inputs.
-        categorical: Those that may be text; None leaves that question to the estimator.
+        categorical: Those that may be text, beside columns of the type `category`; None leaves that question to the
+            estimator.
 
     Example:
         >>> import pandas as pd
@@ -78,7 +79,7 @@ def select_inputs(
     X = frame[list(names)]
     for name in names:
         _check_cells(X[name], "inputs")
-        if categorical is not None and name not in categorical:
+        if categorical is not None and name not in categorical and not _is_category(X[name].dtype):
             cure = "repair them or name the column in categorical"
             _numbers(X[name], "inputs must be numbers unless they are categories", cure)
     return X
@@ -115,8 +116,9 @@ def _names(model: BaseEstimator, columns: list[str]) -> list[str]:
 
 
 def _categorical(model: BaseEstimator, names: list[str]) -> list[str]:
-    """Names of the categories, whether they were given by name or by number."""
-    return [which if isinstance(which, str) else names[which] for which in getattr(model, "categorical", None) or ()]
+    """Names of the categories, whether they were given by name, by number, or by the type of their column."""
+    named = [which if isinstance(which, str) else names[which] for which in getattr(model, "categorical", None) or ()]
+    return [*named, *(names[coder.column] for coder in getattr(model, "coders_", ()))]
 
 
 def _as_fitted(model: BaseEstimator, X: pd.DataFrame) -> pd.DataFrame | AnyArray:
@@ -188,11 +190,11 @@ def is_frame(X: object) -> TypeGuard[pd.DataFrame]:
 
 
 def learn_categories(X: ArrayLike, categorical: Sequence[str | int] | None) -> tuple[CategoryCoder, ...]:
-    """Coders of the columns that the user called categorical; text in any other column is refused.
+    """Coders of the columns that are categories; text in any other column is refused.
 
     Args:
         X: The table as passed, pandas or array.
-        categorical: Names or indices of the categorical columns.
+        categorical: Names or indices of the categorical columns; those of pandas' type `category` are so unnamed.
 
     Returns:
         One coder per categorical column, in the order of the columns.
@@ -200,7 +202,8 @@ def learn_categories(X: ArrayLike, categorical: Sequence[str | int] | None) -> t
     columns = _columns(X)
     if isinstance(categorical, str):
         raise InvalidInput(f"categorical must be a list of columns, got {categorical!r}; pass [{categorical!r}]")
-    wanted = sorted({_column_index(which, columns) for which in categorical or ()})
+    declared = {j for j in range(len(columns)) if is_frame(X) and _is_category(X.dtypes.iloc[j])}
+    wanted = sorted(declared | {_column_index(which, columns) for which in categorical or ()})
     coders = tuple(CategoryCoder.learn(j, columns[j], _column(X, j)) for j in wanted)
     text = [repr(columns[j]) for j in range(len(columns)) if j not in wanted and _holds_text(X, j)]
     if text:
@@ -221,6 +224,7 @@ def check_fit_data(
     """Training inputs (n, d) and responses (n,), checked, with categories coded; the estimator remembers columns."""
     from sklearn.utils.validation import validate_data  # the command line reads tables without scikit-learn
 
+    require_no_dates(y)
     try:
         matrix, y = validate_data(
             estimator, _encode(X, coders), y, y_numeric=True, dtype=np.float64, ensure_all_finite=False
@@ -323,6 +327,11 @@ def _holds_text(X: ArrayLike, j: int) -> bool:
             return True
         return False
     return kind not in "biufc" and any(isinstance(value, str) for value in _column(X, j))
+
+
+def _is_category(dtype: object) -> bool:
+    """Whether a column's type is pandas' `category`, which says by itself that its values name kinds."""
+    return str(dtype) == "category"
 
 
 def _holds_dates(X: ArrayLike, j: int) -> bool:

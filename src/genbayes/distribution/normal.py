@@ -120,4 +120,4 @@ def mean_absolute_normal(mu: FloatArray, sigma: FloatArray) -> FloatArray:
         >>> mean_absolute_normal(np.array([0.0, 3.0]), np.array([1.0, 0.0])).round(4)
         array([0.7979, 3.    ])
     """
-    return metrics.crps_normal(0.0, sigma, mu) + sigma / math.sqrt(math.pi)
+    return metrics.crps_normal(np.zeros_like(mu), sigma, mu) + sigma / math.sqrt(math.pi)

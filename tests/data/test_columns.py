@@ -137,7 +137,9 @@ def test_columns_in_another_order_are_refused_before_a_category_is_looked_up() -
 
 def test_a_column_of_the_type_category_declares_itself_by_text_or_number_and_need_not_be_named() -> None:
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"size": rng.uniform(size=60), "kind": rng.integers(3, size=60), "gas": rng.choice(["a", "b"], 60)})
+    X = pd.DataFrame(
+        {"size": rng.uniform(size=60), "kind": rng.integers(3, size=60), "gas": rng.choice(["a", "b"], 60)}
+    )
     y = X["size"] + 4 * (X["kind"] == 1) + (X["gas"] == "a")
     typed = X.astype({"kind": "category", "gas": "category"})
     model = StationaryGP(random_state=0).fit(typed, y)
@@ -157,7 +159,9 @@ def test_responses_that_are_dates_or_durations_are_refused(y) -> None:
     X = np.arange(60.0)[:, None]
     fitted = StationaryGP().fit(X, np.sin(X[:, 0]))
     for model in (StationaryGP(), ConformalSurrogate(fitted, method="prefit")):
-        with pytest.raises(InvalidInput, match=r"y must be numbers, got dates or durations \(.*\); turn them into numbers"):
+        with pytest.raises(
+            InvalidInput, match=r"y must be numbers, got dates or durations \(.*\); turn them into numbers"
+        ):
             model.fit(X, y)
     with pytest.raises(InvalidInput, match="y must be numbers, got dates or durations"):
         fitted.predict_distribution(X).crps(y)

@@ -80,7 +80,7 @@ def require_no_dates(y: object, name: str = "y") -> None:
     Example:
         >>> require_no_dates(np.array(["2024-05-01"], dtype="datetime64[D]"))
         Traceback (most recent call last):
-        genbayes.errors.InvalidInput: y must be numbers, got dates or durations (datetime64[D]); turn them into numbers first
+        genbayes.errors.InvalidInput: y must be numbers, got dates or durations (datetime64[D]); turn them into...
     """
     try:
         values = np.asarray(y)

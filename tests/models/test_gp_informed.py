@@ -116,3 +116,19 @@ def test_gp_and_network_survive_the_file_and_the_mean_is_centred_on_that_of_runs
 def test_settings_that_make_no_sense_are_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match=f"{name} must be .*, got 0"):
         GPInformedSurrogate(**{name: 0}).fit(*skewed(20, 0))
+
+
+@pytest.mark.parametrize(("signal", "sees"), [(0.0, False), (3.0, True)])
+def test_the_mean_of_the_gp_is_an_input_only_where_the_gp_explains_something(
+    seen, tmp_path: Path, signal: float, sees: bool
+) -> None:
+    """Where it is flat, the mean without run i is a straight line in y_i: the network would read it off."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(80, 2))
+    y = signal * np.sin(3 * X[:, 0]) + rng.standard_normal(80)
+    model = GPInformedSurrogate(**SMALL).fit(X, y)
+    assert model.sees_mean_ is sees
+    assert seen[0][0].shape[1] == (4 if sees else 3)
+    assert ("mean" in model.summary()["inputs of the network"]) is sees
+    again = load(model.save(tmp_path / "model.gb"))
+    np.testing.assert_array_equal(again.predict_quantiles(X, TAU), model.predict_quantiles(X, TAU))

@@ -23,11 +23,7 @@ MODELS = {
 }
 
 
-# Where a GP is flat its mean without run i is (sum - y_i) / (n - 1), so that the feature m tells the network y_i.
-LEAKS = pytest.mark.xfail(strict=True, reason="the left-out mean that the network on a GP's residuals sees tells it y")
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=LEAKS) if n == "gp-iqn" else n for n in MODELS])
+@pytest.mark.parametrize("name", MODELS)
 def test_rows_may_come_in_any_order_and_noise_is_not_predicted(name: str) -> None:
     """Which of two levels a run has is a coin that no input shows: the CRPS of the true distribution is about 2.8."""
     if name == "boosted":

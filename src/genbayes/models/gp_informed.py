@@ -132,7 +132,9 @@ class GPInformedSurrogate(ScaledSurrogate):
         )
         k = -(-MIN_ROWS // len(r))  # fewer distinct runs than that were given as replicates; k shares of each are one
         return network.fit(
-            np.tile(self._network_inputs(runs.Z, m, s), (k, 1)), np.tile(r, k), sample_weight=np.tile(data.weight / k, k)
+            np.tile(self._network_inputs(runs.Z, m, s), (k, 1)),
+            np.tile(r, k),
+            sample_weight=np.tile(data.weight / k, k),
         )
 
     def _left_out_residuals(self, Z: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

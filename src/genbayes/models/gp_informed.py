@@ -144,7 +144,7 @@ class GPInformedSurrogate(ScaledSurrogate):
         return m, s, np.clip((t - m) / s, -8.0, 8.0)  # one beyond is an outlier, and its size tells nothing more
 
     def _network_inputs(self, Z: FloatArray, m: FloatArray, s: FloatArray) -> FloatArray:
-        """z = [x, m, log s], or [x, log s], (n, p) -> (n, p + 2) or (n, p + 1)."""
+        """Z = [x, m, log s], or [x, log s], (n, p) -> (n, p + 2) or (n, p + 1)."""
         return np.column_stack([Z, m, np.log(s)] if self.sees_mean_ else [Z, np.log(s)])
 
     @property

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from genbayes.data import Box
     from genbayes.distribution import Empirical, Mixture, Normal, PredictiveDistribution, QuantileFunction
     from genbayes.errors import GenBayesError, InvalidInput
+    from genbayes.inference import PosteriorEstimator
     from genbayes.models import GPInformedSurrogate, QuantileSurrogate
     from genbayes.models.loading import load
     from genbayes.models.regimes import BoundaryFeatures
@@ -33,6 +34,7 @@ __all__ = [
     "InvalidInput",
     "Mixture",
     "Normal",
+    "PosteriorEstimator",
     "PredictiveDistribution",
     "QuantileFunction",
     "QuantileSurrogate",
@@ -55,6 +57,7 @@ __getattr__, __dir__ = lazy_names(
         "diagnostics": [],
         "distribution": ["Empirical", "Mixture", "Normal", "PredictiveDistribution", "QuantileFunction"],
         "errors": ["GenBayesError", "InvalidInput"],
+        "inference": ["PosteriorEstimator"],
         "metrics": [],
         "models": ["GPInformedSurrogate", "QuantileSurrogate"],
         "models.regimes": ["BoundaryFeatures"],

@@ -83,3 +83,11 @@ class OutsideSimulations(GenBayesWarning):
 
 class SimulationsDropped(GenBayesWarning):
     """So many simulations failed that those which are left may not stand for the prior any more."""
+
+
+class DuplicatePairs(GenBayesWarning):
+    """Simulated pairs were given more than once; each was used once."""
+
+
+class ConstantSummaries(GenBayesWarning):
+    """Summaries that are the same in every simulation were ignored."""

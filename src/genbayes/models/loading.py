@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.registry import is_class, load_class_of, registered_models, registered_parts
+from genbayes.models.registry import OUR_ESTIMATORS, is_class, load_class_of, registered_models, registered_parts
 from genbayes.persistence import Savable, State, read_state
 from genbayes.threads import fitting_threads
 
@@ -19,8 +19,9 @@ RIVALS = ("NaturalGradientBoosting", "QuantileForest")  # models of our benchmar
 def state_of(model: object) -> State:
     """The state of a fitted model, under its disk name; refused now rather than at `load` if it has none."""
     cls = type(model)
-    entry = next((entry for entry in registered_models().values() if is_class(entry.home, cls)), None)
-    if entry is None:
+    homes = [*OUR_ESTIMATORS.items(), *((entry.disk_name, entry.home) for entry in registered_models().values())]
+    disk_name = next((name for name, home in homes if is_class(home, cls)), None)
+    if disk_name is None:
         raise InvalidInput(
             f"a model must be registered to be saved, got {cls.__name__}; "
             f"call genbayes.register_model('{cls.__name__.lower()}', {cls.__name__})"
@@ -29,7 +30,7 @@ def state_of(model: object) -> State:
         raise InvalidInput(f"a model must have to_state and from_state to be saved, got {cls.__name__} without")
     state, package = model.to_state(), cls.__module__.partition(".")[0]
     plugin = {} if package == "genbayes" else {"plugin": package}
-    return State(entry.disk_name, {**state.values, **plugin}, state.arrays)
+    return State(disk_name, {**state.values, **plugin}, state.arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -55,10 +56,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def restore_model(state: State) -> Any:
     """The model that a state describes; models inside it come through the same registry."""
-    entry = next((entry for entry in registered_models().values() if entry.disk_name == state.kind), None)
-    if entry is None:
+    homes = {entry.disk_name: entry.home for entry in registered_models().values()} | OUR_ESTIMATORS
+    if state.kind not in homes:
         raise _not_registered(state)
-    model_class = entry.load_class()
+    model_class = load_class_of(homes[state.kind])
     try:
         size = int(state.values.get("n_rows", 0)), int(state.values.get("n_features_in", 0))
         with fitting_threads(*size):  # what is computed again comes out as in the fit, to the bit

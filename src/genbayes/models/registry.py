@@ -267,6 +267,8 @@ OUR_PARTS: dict[str, str | type] = {
     "BoundaryFeatures": "genbayes.models.regimes.features:BoundaryFeatures",
     "Identity": "genbayes.models.regimes.features:Identity",
 }
+# Fitted objects that are saved and loaded like models and predict no response: never chosen, by disk name.
+OUR_ESTIMATORS = {"PosteriorEstimator": "genbayes.inference.estimator:PosteriorEstimator"}
 _models = {model.name: model for model in OURS}
 _parts = dict(OUR_PARTS)
 _own: dict[str, RegisteredModel] = {}  # those that the user's own code registered, which other processes do not know

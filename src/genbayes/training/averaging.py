@@ -61,12 +61,15 @@ class AveragedAdam:
         weights: What is trained.
         weight_decay: Decoupled decay of AdamW; 0 is plain Adam.
         averaging: Decay d of the mean; 0 for none.
+        betas: How slowly Adam forgets gradients and their squares.
     """
 
-    def __init__(self, weights: FlatWeights, weight_decay: float, averaging: float) -> None:
+    def __init__(
+        self, weights: FlatWeights, weight_decay: float, averaging: float, betas: tuple[float, float] = (0.9, 0.999)
+    ) -> None:
         self.weights = weights
         self.averaging = averaging
-        self.optimiser = torch.optim.AdamW([weights.flat], weight_decay=weight_decay, fused=True)
+        self.optimiser = torch.optim.AdamW([weights.flat], betas=betas, weight_decay=weight_decay, fused=True)
         self.mean = weights.flat.detach().clone() if averaging > 0 else None
         self.n_steps = 0
 
@@ -123,7 +126,8 @@ class BestWeights:
         self.seen.append((epoch, score.cpu()))
         if self.best is None or self.row_scores is None:
             self.best, self.row_scores = torch.full_like(score, torch.inf), scores.clone()
-        better = (score < self.best * (1 - SMALLEST_GAIN)) & ~self.is_done.to(score.device)
+        enough = self.best * torch.where(self.best > 0, 1 - SMALLEST_GAIN, 1 + SMALLEST_GAIN)  # scores may be negative
+        better = (score < enough) & ~self.is_done.to(score.device)
         self.best = torch.where(better, score, self.best)
         present = self.weights.windows(self.weights.flat.detach())
         for kept, now in zip(self.weights.windows(self.kept), present, strict=True):

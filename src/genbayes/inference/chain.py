@@ -1,0 +1,294 @@
+"""The chain: an autoregressive transport from uniform noise to the posterior, one conditional for each parameter.
+
+Paper section 3.1 with a vector theta: theta_j = F_j^-1(tau_j | theta_1..j-1, s), monotone in its own level tau_j, s the
+summaries of y. Each F_j is a mixture of logistic distributions truncated to the prior's support,
+
+    F_j(t) = sum_c w_c sigmoid(u_c(t)),  u_c(t) = (t - mu_c) exp(-s_c),
+    tau_j  = (F_j(t) - F_j(lo)) / (F_j(hi) - F_j(lo)),
+    log p_j(t) = log sum_c w_c exp(-u_c - s_c) sigmoid(u_c)^2 - log sum_c w_c (sigmoid(u_c(hi)) - sigmoid(u_c(lo))),
+
+whose logits, locations and log scales are the outputs of a small network of its own. So draws lie in the support by
+construction, and the density, the product of the p_j, is exact. Several members, each with an order of the parameters
+of its own, are mixed as whole densities: mixing their conditionals would be improper. Works on scaled parameters and
+summaries; training is in `chain_training`, scales are in `scales`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genbayes.arrays import FloatArray
+from genbayes.persistence import State
+
+LOG_SCALES = (-9.0, 4.0)  # of a component, in standard deviations of the parameter
+FAR = 1e6  # stands for an infinite end of the support, in the same units
+ROWS_AT_ONCE = 4_096  # draws that pass through the networks together: more leave the cache
+N_BISECTIONS = 60  # halvings of a bracket: to the last digit of double precision
+
+
+@dataclass(frozen=True)
+class ChainShape:
+    """Sizes of a chain.
+
+    Attributes:
+        k: Parameters.
+        n_summaries: Summaries of y.
+        n_members: Chains that are mixed.
+        n_hidden: Units of a hidden layer.
+        n_layers: Residual layers after the first.
+        n_components: Logistic components of a conditional.
+    """
+
+    k: int
+    n_summaries: int
+    n_members: int = 1
+    n_hidden: int = 64
+    n_layers: int = 3
+    n_components: int = 8
+
+
+class Chain(torch.nn.Module):
+    """Stacked networks of all conditionals of all members, (C, in, out) with C = n_members * k.
+
+    Conditional c of member m predicts parameter target[c] from the parameters before it in the member's order, those
+    with mask[c] = 1, and from the summaries. x = (theta, s) has shape (b, k + p):
+
+        h_0 = silu(x W_0 + b_0),  h_i = h_{i-1} + silu(h_{i-1} W_i + b_i),  out = h W_out + b_out + x S.
+
+    Args:
+        shape: Sizes.
+        lower, upper: Ends of the support on the scale of theta, each (k,); may be infinite.
+        orders: Order of the parameters in each member, (n_members, k).
+        generator: Draws the first weights.
+    """
+
+    lower: Tensor
+    upper: Tensor
+    mask: Tensor
+    target: Tensor
+
+    def __init__(
+        self,
+        shape: ChainShape,
+        lower: FloatArray,
+        upper: FloatArray,
+        orders: FloatArray | np.ndarray[tuple[int, int], np.dtype[np.int64]],
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.shape, self.orders = shape, np.asarray(orders, dtype=np.int64)
+        self.is_bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
+        for name, edge in (("lower", lower), ("upper", upper)):
+            self.register_buffer(name, torch.as_tensor(np.clip(edge, -FAR, FAR), dtype=torch.float32))
+        self.register_buffer("target", torch.as_tensor(self.orders.reshape(-1)))
+        self.register_buffer("mask", _masks(self.orders, shape.n_summaries))
+        C, n_in, H, n_out = len(self.target), shape.k + shape.n_summaries, shape.n_hidden, 3 * shape.n_components
+
+        def normal(*size: int) -> Tensor:
+            return torch.randn(*size, generator=generator)
+
+        self.W_0 = torch.nn.Parameter(1.4 * normal(C, n_in, H) / math.sqrt(n_in) * self.mask)
+        self.b_0 = torch.nn.Parameter(0.3 * normal(C, 1, H))
+        self.W = torch.nn.ParameterList(1.4 * normal(C, H, H) / math.sqrt(H) for _ in range(shape.n_layers))
+        self.b = torch.nn.ParameterList(0.3 * normal(C, 1, H) for _ in range(shape.n_layers))
+        self.W_out = torch.nn.Parameter(0.1 * normal(C, H, n_out) / math.sqrt(H))
+        self.b_out = torch.nn.Parameter(torch.zeros(C, 1, n_out))
+        self.S = torch.nn.Parameter(torch.zeros(C, n_in, n_out))
+
+    @torch.no_grad()
+    def start_from_ridge(self, theta: Tensor, s: Tensor) -> None:
+        """Begin with the linear regression of each parameter on what its conditional sees, and its residual spread.
+
+        Args:
+            theta: Scaled parameters, shape (n, k).
+            s: Scaled summaries, shape (n, p).
+        """
+        K, x = self.shape.n_components, torch.cat([theta, s], dim=1).double()
+        gram, cross = x.T @ x, x.T @ theta.double()
+        for c, j in enumerate(self.target.tolist()):
+            kept = torch.nonzero(self.mask[c, :, 0]).flatten()
+            penalised = gram[kept][:, kept] + torch.eye(len(kept), dtype=torch.float64)
+            beta = torch.linalg.solve(penalised, cross[kept, j])
+            spread = float((theta[:, j].double() - x[:, kept] @ beta).std().clamp_min(1e-3))
+            self.S[c, kept, K : 2 * K] = beta.float()[:, None]
+            self.b_out[c, 0, K : 2 * K] = spread * torch.linspace(-1.2, 1.2, K)
+            self.b_out[c, 0, 2 * K :] = math.log(0.34 * spread)
+        self.W_out.mul_(0.05)
+
+    def mixtures(self, x: Tensor, which: slice = slice(None)) -> Mixtures:
+        """Mixtures of the conditionals of a slice, given their inputs, (C, b, k + p) -> mixtures of shape (C, b)."""
+        S, W_0 = self.S[which] * self.mask[which], self.W_0[which] * self.mask[which]
+        h = torch.nn.functional.silu(torch.baddbmm(self.b_0[which], x, W_0))
+        for W, b in zip(self.W, self.b, strict=True):
+            h = h + torch.nn.functional.silu(torch.baddbmm(b[which], h, W[which]))
+        out = torch.baddbmm(self.b_out[which], h, self.W_out[which]) + torch.bmm(x, S)
+        return self.as_mixtures(out, which)
+
+    def as_mixtures(self, out: Tensor, which: slice = slice(None)) -> Mixtures:
+        """What outputs (C, b, 3 K) of the networks of a slice mean."""
+        logit, mu, log_scale = out.chunk(3, dim=-1)
+        at = self.target[which][:, None, None]
+        return Mixtures(
+            logit, mu, log_scale.clamp(*LOG_SCALES), self.lower[at], self.upper[at], is_bounded=self.is_bounded
+        )
+
+    def log_prob(self, theta: Tensor, s: Tensor) -> Tensor:
+        """Log density of each member's conditionals, (n, k), (n, p) -> (C, n)."""
+        x = torch.cat([theta, s], dim=1).expand(len(self.target), -1, -1)
+        return self.mixtures(x).log_prob(theta.T[self.target])
+
+    @torch.no_grad()
+    def joint_log_prob(self, theta: Tensor, s: Tensor) -> Tensor:
+        """Log density of the mixture of the members, in blocks of rows, (n, k), (n, p) -> (n,) in double precision."""
+        M, found = self.shape.n_members, []
+        for rows in torch.arange(len(theta)).split(ROWS_AT_ONCE):
+            each = self.log_prob(theta[rows], s[rows]).double().view(M, -1, len(rows)).sum(dim=1)
+            found.append(torch.logsumexp(each, dim=0) - math.log(M))
+        return torch.cat(found) if found else torch.zeros(0, dtype=torch.float64)
+
+    @torch.no_grad()
+    def transport(self, s: Tensor, tau: Tensor) -> Tensor:
+        """Noise to draws, theta = T(tau | s), o observations and n draws of each at once.
+
+        Draw i comes from member i mod n_members. Two levels a parameter: the first chooses the component, the second
+        the place in it, which needs no search.
+
+        Args:
+            s: Scaled summaries, shape (o, p).
+            tau: Noise in (0, 1), shape (o, n, k, 2).
+
+        Returns:
+            Scaled parameters, shape (o, n, k).
+        """
+        M, (o, n, k, _) = self.shape.n_members, tau.shape
+        theta = s.new_empty(o, n, k)
+        for m in range(M):
+            part = tau[:, m::M]
+            rows = s.repeat_interleave(part.shape[1], dim=0)
+            noise = part.reshape(-1, k, 2)
+            drawn = [
+                self._draw(m, rows_b, noise_b)
+                for rows_b, noise_b in zip(rows.split(ROWS_AT_ONCE), noise.split(ROWS_AT_ONCE), strict=True)
+            ]
+            if drawn:
+                theta[:, m::M] = torch.cat(drawn).view(o, -1, k)
+        return theta
+
+    def _draw(self, member: int, s: Tensor, noise: Tensor) -> Tensor:
+        """Draws of one member, one parameter after another, (b, p), (b, k, 2) -> (b, k)."""
+        k = self.shape.k
+        x = torch.cat([s.new_zeros(len(s), k), s], dim=1)
+        for step in range(k):
+            c = member * k + step
+            j = int(self.target[c])
+            x[:, j] = self.mixtures(x[None], slice(c, c + 1)).draw(noise[None, :, j])[0]
+        return x[:, :k]
+
+    def to_state(self) -> State:
+        """Sizes, orders, ends of the support and weights."""
+        values = {**vars(self.shape), "orders": self.orders.tolist()}
+        arrays = {name: value.detach().cpu().numpy() for name, value in self.named_parameters()}
+        edges = {name: getattr(self, name).cpu().numpy() for name in ("lower", "upper")}
+        return State("Chain", values, {**arrays, **edges})
+
+    @classmethod
+    def from_state(cls, state: State) -> Chain:
+        """The chain that a state describes, every array of the shape that its sizes ask for."""
+        names = ("k", "n_summaries", "n_members", "n_hidden", "n_layers", "n_components")
+        shape = ChainShape(**{name: int(state.value(name)) for name in names})
+        lower, upper = (state.array(name, (shape.k,)).astype(np.float64) for name in ("lower", "upper"))
+        lower, upper = np.where(lower <= -FAR, -np.inf, lower), np.where(upper >= FAR, np.inf, upper)
+        chain = cls(shape, lower, upper, np.asarray(state.value("orders"), dtype=np.int64))
+        with torch.no_grad():
+            for name, parameter in chain.named_parameters():
+                parameter.copy_(torch.as_tensor(state.array(name, tuple(parameter.shape))))
+        return chain
+
+
+@dataclass
+class Mixtures:
+    """Truncated mixtures of logistic distributions, components along the last axis, (..., K).
+
+    Attributes:
+        logit, mu, log_scale: Weights (up to a factor), locations and log scales, each (..., K).
+        lower, upper: Ends of the support, of a shape that broadcasts against them.
+        is_bounded: Whether any end is finite.
+    """
+
+    logit: Tensor
+    mu: Tensor
+    log_scale: Tensor
+    lower: Tensor
+    upper: Tensor
+    is_bounded: bool = True
+
+    def log_prob(self, t: Tensor) -> Tensor:
+        """Log density at t, (...) -> (...)."""
+        u = (t[..., None] - self.mu) * torch.exp(-self.log_scale)
+        inside = self.logit - u - self.log_scale - 2 * torch.nn.functional.softplus(-u)
+        return torch.logsumexp(inside, dim=-1) - torch.logsumexp(self._log_mass(), dim=-1)
+
+    def cdf(self, t: Tensor) -> Tensor:
+        """Levels tau = (F(t) - F(lo)) / (F(hi) - F(lo)), (...) -> (...); 0 below the support and 1 above."""
+        at = torch.minimum(torch.maximum(t[..., None], self.lower), self.upper)
+        log_mass = self._log_mass()
+        below = self.logit + _log_sigmoid_difference(self._unit(self.lower), self._unit(at))
+        return torch.exp(torch.logsumexp(below, dim=-1) - torch.logsumexp(log_mass, dim=-1))
+
+    def ppf(self, tau: Tensor) -> Tensor:
+        """Quantiles, by bisection within the support or 50 scales of the components, (...) -> (...)."""
+        reach = 50 * torch.exp(self.log_scale)
+        low = torch.maximum((self.mu - reach).amin(dim=-1), self.lower[..., 0])
+        high = torch.minimum((self.mu + reach).amax(dim=-1), self.upper[..., 0])
+        for _ in range(N_BISECTIONS):
+            middle = (low + high) / 2
+            is_low = self.cdf(middle) < tau
+            low, high = torch.where(is_low, middle, low), torch.where(is_low, high, middle)
+        return (low + high) / 2
+
+    def draw(self, tau: Tensor) -> Tensor:
+        """Component by the first level, place in it by the second, (..., 2) -> (...).
+
+        In a component truncated to (a, b), D = sigmoid(b) - sigmoid(a) its mass, u is
+        log(sigmoid(a) + tau D) - log(sigmoid(-b) + (1 - tau) D): sums of positive terms, exact in either tail.
+        """
+        share = torch.softmax(self._log_mass(), dim=-1).cumsum(dim=-1)
+        c = (tau[..., :1] * share[..., -1:] > share[..., :-1]).sum(dim=-1, keepdim=True)
+        mu, log_scale = self.mu.gather(-1, c)[..., 0], self.log_scale.gather(-1, c)[..., 0]
+        lower, upper, v = self.lower[..., 0], self.upper[..., 0], tau[..., 1]
+        if not self.is_bounded:
+            return mu + torch.exp(log_scale) * (torch.log(v) - torch.log1p(-v))
+        a, b = (lower - mu) * torch.exp(-log_scale), (upper - mu) * torch.exp(-log_scale)
+        log_D = _log_sigmoid_difference(a, b)
+        log_sigmoid = torch.nn.functional.logsigmoid
+        u = torch.logaddexp(log_sigmoid(a), torch.log(v) + log_D)
+        u = u - torch.logaddexp(log_sigmoid(-b), torch.log1p(-v) + log_D)
+        return torch.minimum(torch.maximum(mu + torch.exp(log_scale) * u, lower), upper)
+
+    def _unit(self, t: Tensor) -> Tensor:
+        return (t - self.mu) * torch.exp(-self.log_scale)
+
+    def _log_mass(self) -> Tensor:
+        """Log weights of the components within the support, up to the same constant, (..., K)."""
+        if not self.is_bounded:
+            return self.logit
+        return self.logit + _log_sigmoid_difference(self._unit(self.lower), self._unit(self.upper))
+
+
+def _log_sigmoid_difference(a: Tensor, b: Tensor) -> Tensor:
+    """log(sigmoid(b) - sigmoid(a)) for a <= b, = log sigmoid(b) + log sigmoid(-a) + log(1 - e^(a - b))."""
+    log_sigmoid = torch.nn.functional.logsigmoid
+    return log_sigmoid(b) + log_sigmoid(-a) + torch.log(-torch.expm1((a - b).clamp(max=-1e-12)))
+
+
+def _masks(orders: np.ndarray[tuple[int, int], np.dtype[np.int64]], n_summaries: int) -> Tensor:
+    """1 where a conditional sees an input: parameters before its own, and all summaries, (C, k + p, 1)."""
+    place = np.argsort(orders, axis=1)  # of each parameter in each member's order
+    before = place[:, None, :] < np.arange(orders.shape[1])[None, :, None]  # (M, step, parameter)
+    seen = np.concatenate([before.reshape(-1, orders.shape[1]), np.ones((before[..., 0].size, n_summaries))], axis=1)
+    return torch.as_tensor(seen, dtype=torch.float32)[:, :, None]

@@ -1,0 +1,151 @@
+"""Training of a chain: all conditionals at once by maximum likelihood, the best checkpoint of each kept.
+
+Each conditional has weights of its own, so the sum of their losses trains each as if it were alone; held-out pairs say
+for each separately which weights were best. The rate rises, then falls along a cosine; what is scored and kept is a
+running mean of the weights. Dropout on the residual branches is what small sets of simulations need most.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from genbayes.arrays import IntArray
+from genbayes.deadline import require_time
+from genbayes.errors import TrainingDiverged
+from genbayes.inference.chain import Chain
+from genbayes.progress import Report
+from genbayes.seeding import torch_generator
+from genbayes.training.averaging import AveragedAdam, BestWeights, FlatWeights
+from genbayes.training.loop import draw_batches
+
+EARLY_CHECKS = (0, 10, 20, 35)  # steps: few pairs are learnt by heart that soon
+LARGEST_GRADIENT = 5.0  # norm for each conditional, root mean square over them
+
+
+@dataclass(frozen=True)
+class ChainSettings:
+    """How a chain is trained.
+
+    Attributes:
+        n_steps: Steps, at most.
+        batch_size: Pairs of a mini-batch.
+        learning_rate: Peak rate of AdamW.
+        weight_decay: Its decoupled decay.
+        dropout: Share of units of a residual branch silenced in a step.
+        n_warmup: Steps over which the rate rises.
+        averaging: Decay of the running mean of the weights.
+        steps_between_checks: How often held-out pairs are scored.
+        patience: Checks without a gain after which a conditional is done.
+    """
+
+    n_steps: int
+    batch_size: int = 256
+    learning_rate: float = 8e-3
+    weight_decay: float = 1e-4
+    dropout: float = 0.2
+    n_warmup: int = 100
+    averaging: float = 0.99
+    steps_between_checks: int = 50
+    patience: int = 8
+
+
+def train_chain(
+    chain: Chain,
+    theta: Tensor,
+    s: Tensor,
+    held_out: IntArray,
+    settings: ChainSettings,
+    rng: np.random.Generator,
+    report: Report | None = None,
+) -> list[tuple[float, float]]:
+    """Train in place.
+
+    Args:
+        chain: What is trained.
+        theta: Scaled parameters, shape (n, k).
+        s: Scaled summaries, shape (n, p).
+        held_out: Row numbers that each member holds out, shape (M, a).
+        settings: Length, rate and portions.
+        rng: Source of batches and dropout.
+        report: Called with (step, steps, loss) now and then.
+
+    Returns:
+        Step and mean held-out loss, summed over the parameters, of each check.
+    """
+    M, k = chain.shape.n_members, chain.shape.k
+    everything = np.arange(len(theta))
+    learn = [torch.as_tensor(np.setdiff1d(everything, rows)) for rows in held_out]
+    chain.start_from_ridge(theta[learn[0]], s[learn[0]])
+    x = torch.cat([theta, s], dim=1)
+    batches = draw_batches(learn, settings.batch_size, [torch_generator(r) for r in rng.spawn(M)], theta.device)
+    weights = FlatWeights(list(chain.parameters()))
+    adam = AveragedAdam(weights, settings.weight_decay, settings.averaging, betas=(0.9, 0.99))
+    best = BestWeights(weights, settings.patience)
+    unseen = x[torch.as_tensor(held_out)].repeat_interleave(k, dim=0)  # (C, a, k + p)
+    masks = torch_generator(rng)
+    losses = []
+    for step in range(settings.n_steps + 1):
+        require_time()
+        if step in EARLY_CHECKS or step % settings.steps_between_checks == 0 or step == settings.n_steps:
+            adam.swap()
+            with torch.no_grad():
+                scores = chain_loss(chain, unseen)
+            is_over = best.note(scores, torch.ones_like(scores), step)
+            adam.swap()
+            losses.append((float(step), float(scores.mean(dim=1).sum()) / M))
+            if report is not None:
+                report(step, settings.n_steps, losses[-1][1])
+            if is_over or step == settings.n_steps:
+                break
+        weights.grad.zero_()
+        rows = x[next(batches)].repeat_interleave(k, dim=0)
+        loss = chain_loss(chain, rows, settings.dropout, masks).mean(dim=1).sum()
+        loss.backward()
+        limit_gradient(weights.grad, len(chain.target), float(loss.detach()), step)
+        adam.step(rate_at(step, settings))
+    best.restore()
+    weights.release()
+    return losses
+
+
+def chain_loss(chain: Chain, x: Tensor, dropout: float = 0.0, generator: torch.Generator | None = None) -> Tensor:
+    """Negative log density of each conditional at its inputs and its own parameter, (C, b, k + p) -> (C, b)."""
+    t = x.gather(2, chain.target[:, None, None].expand(-1, x.shape[1], 1))[..., 0]
+    silu = torch.nn.functional.silu
+    h = silu(torch.baddbmm(chain.b_0, x, chain.W_0 * chain.mask))
+    for W, b in zip(chain.W, chain.b, strict=True):
+        branch = silu(torch.baddbmm(b, h, W))
+        if dropout > 0:
+            kept = torch.empty_like(branch).bernoulli_(1 - dropout, generator=generator)
+            branch = branch * kept / (1 - dropout)
+        h = h + branch
+    out = torch.baddbmm(chain.b_out, h, chain.W_out) + torch.bmm(x, chain.S * chain.mask)
+    return -chain.as_mixtures(out).log_prob(t)
+
+
+def limit_gradient(grad: Tensor, n_conditionals: int, loss: float, step: int) -> None:
+    """Shorten a gradient that is too long, in place; one that is not finite ends the training."""
+    norm = float(grad.norm())
+    if not math.isfinite(norm) or not math.isfinite(loss):
+        raise TrainingDiverged(
+            f"the training loss must stay finite, got {loss} at step {step}; look for extreme values in theta and y"
+        )
+    longest = LARGEST_GRADIENT * math.sqrt(n_conditionals)
+    if norm > longest:
+        grad.mul_(longest / norm)
+
+
+def rate_at(step: int, settings: ChainSettings) -> float:
+    """Learning rate of a step: linear warm-up times a cosine to zero.
+
+    Example:
+        >>> rate_at(100, ChainSettings(n_steps=10**9))
+        0.008
+    """
+    warm = min(1.0, (step + 1) / max(1, settings.n_warmup))
+    return settings.learning_rate * warm * 0.5 * (1 + math.cos(math.pi * step / settings.n_steps))

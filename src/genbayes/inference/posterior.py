@@ -1,0 +1,222 @@
+"""Posterior: the distribution of a simulator's parameters given one observation, or one for each of many.
+
+Draws are one pass of uniform noise through the chain (paper section 3.1). Moments and margins read a fixed set of
+draws from evenly spread noise, so that the same question always has the same answer; distribution functions of margins
+average the conditionals over such draws, and quantiles invert them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from scipy.stats import qmc
+
+from genbayes.arrays import FloatArray
+from genbayes.errors import InvalidInput
+from genbayes.inference.chain import Chain, Mixtures
+from genbayes.inference.prior import Prior
+from genbayes.inference.scales import ThetaScale
+from genbayes.seeding import RandomState, as_generator, torch_generator
+from genbayes.validation import check_array, check_count, check_level, check_tau
+
+if TYPE_CHECKING:
+    from genbayes.inference.estimator import PosteriorEstimator
+
+N_QUADRATURE = 4_096  # evenly spread draws that moments are read from
+N_MARGIN = 512  # of them whose conditionals make a margin
+MOST_VALUES = 4_000_000  # numbers held at once: observations are taken in blocks beyond
+N_HALVINGS = 45  # of the bracket of a quantile: to 1e-13 of its width
+
+
+class Posterior:
+    """What `PosteriorEstimator.condition` returns.
+
+    Args:
+        estimator: Whose posterior it is.
+        s: Scaled summaries of the observations, shape (o, q).
+        is_single: Whether one observation was given, so that answers have no axis for observations.
+
+    Attributes:
+        names: Parameters, k of them.
+        prior: What was known before.
+        n_observations: Number o of observations.
+    """
+
+    def __init__(self, estimator: PosteriorEstimator, s: FloatArray, *, is_single: bool) -> None:
+        self.estimator, self.is_single = estimator, is_single
+        self.s = torch.as_tensor(s, dtype=torch.float32)
+        self.chain: Chain = estimator.chain_
+        self.theta_scale: ThetaScale = estimator.theta_scale_
+        self.prior: Prior = estimator.prior_
+        self.names = self.prior.names
+        self.n_observations = len(s)
+
+    def __repr__(self) -> str:
+        which = "one observation" if self.is_single else f"{self.n_observations} observations"
+        return f"Posterior of {', '.join(self.names)} given {which}"
+
+    def sample(self, n: int, random_state: RandomState = None) -> FloatArray:
+        """Independent draws inside the prior's support, (n, k); for many observations (o, n, k)."""
+        n = check_count(n, "n")
+        rng = as_generator(random_state)
+        shape = self.n_observations, n, self.prior.k, 2
+        noise = torch.rand(shape, generator=torch_generator(rng)).clamp_(1e-7, 1 - 1e-7)
+        theta = self._parameters(self.chain.transport(self.s, noise))
+        if self.chain.shape.n_members > 1:  # draws of the members come in turn
+            theta = theta[:, rng.permutation(n)]
+        return self._drop(theta)
+
+    def log_prob(self, theta: ArrayLike) -> FloatArray:
+        """Log density; -inf outside the support.
+
+        Args:
+            theta: One point (k,) or many (n, k), the same for every observation; or (o, n, k), its own for each.
+
+        Returns:
+            One value a point: () or (n,); for many observations (o,) or (o, n).
+        """
+        points, drop = self._points(theta)
+        inside = ((points >= self.prior.lower) & (points <= self.prior.upper)).all(axis=-1)
+        safe = np.clip(points, self.prior.lower, self.prior.upper)
+        o, n, k = points.shape
+        t = torch.as_tensor(self.theta_scale.transform(safe), dtype=torch.float32).view(-1, k)
+        found = self.chain.joint_log_prob(t, self.s.repeat_interleave(n, dim=0)).numpy().reshape(o, n)
+        found = np.where(inside, found + self.theta_scale.log_slope(safe), -np.inf)
+        return self._drop(found[:, 0] if drop else found)
+
+    def mean(self) -> FloatArray:
+        """Posterior means, (k,); for many observations (o, k)."""
+        return self._drop(self._draws.mean(axis=1))
+
+    def cov(self) -> FloatArray:
+        """Posterior covariances, (k, k); for many observations (o, k, k)."""
+        away = self._draws - self._draws.mean(axis=1, keepdims=True)
+        return self._drop(np.einsum("oni,onj->oij", away, away) / (away.shape[1] - 1))
+
+    def std(self) -> FloatArray:
+        """Posterior standard deviations, (k,); for many observations (o, k)."""
+        return np.asarray(self._draws.std(axis=1, ddof=1))[0 if self.is_single else slice(None)]
+
+    def ppf(self, tau: ArrayLike) -> FloatArray:
+        """Quantiles of each margin: scalar tau -> (k,), m levels -> (k, m); for many observations (o, ...) before."""
+        levels = check_tau(tau)
+        q = np.concatenate([margins.ppf(np.atleast_1d(levels)) for margins in self._margins()])
+        q = self.theta_scale.inverse(np.swapaxes(q, 1, 2))
+        falling = self.theta_scale.falls  # log(upper - theta) turns the order round
+        if falling.any():
+            turned = np.concatenate([margins.ppf(1 - np.atleast_1d(levels)) for margins in self._margins()])
+            q[..., falling] = self.theta_scale.inverse(np.swapaxes(turned, 1, 2))[..., falling]
+        q = np.swapaxes(q, 1, 2)
+        return self._drop(q[..., 0] if levels.ndim == 0 else q)
+
+    def cdf(self, theta: ArrayLike) -> FloatArray:
+        """Distribution functions of the margins, shapes as in `log_prob` with k values a point: (k,) -> (k,)."""
+        points, drop = self._points(theta)
+        t = self.theta_scale.transform(np.clip(points, self.prior.lower, self.prior.upper))
+        at, found = 0, []
+        for margins in self._margins():
+            found.append(margins.cdf(np.swapaxes(t[at : at + margins.n_observations], 1, 2)))
+            at += margins.n_observations
+        tau = np.swapaxes(np.concatenate(found), 1, 2)
+        tau = np.where(self.theta_scale.falls, 1 - tau, tau)
+        tau = np.where(points <= self.prior.lower, 0.0, np.where(points >= self.prior.upper, 1.0, tau))
+        return self._drop(tau[:, 0] if drop else tau)
+
+    def interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper end of the central interval of each margin, each (k,); for many observations (o, k)."""
+        tail = (1 - check_level(level)) / 2
+        q = self.ppf([tail, 1 - tail])
+        return q[..., 0], q[..., 1]
+
+    @cached_property
+    def _draws(self) -> FloatArray:
+        """Draws of evenly spread noise, (o, n, k), fewer for very many observations."""
+        n = N_QUADRATURE
+        while n > N_MARGIN and n * self.n_observations * self.prior.k > 5 * MOST_VALUES:
+            n //= 2
+        noise = _even_noise(n, self.prior.k).expand(self.n_observations, -1, -1, -1)
+        return self._parameters(self.chain.transport(self.s, noise))
+
+    def _parameters(self, t: torch.Tensor) -> FloatArray:
+        return self.theta_scale.inverse(t.numpy().astype(np.float64))
+
+    def _margins(self) -> list[Margins]:
+        """Margins of blocks of observations."""
+        a_row = N_MARGIN * self.prior.k * self.chain.shape.n_components
+        size = max(1, MOST_VALUES // a_row)
+        return [margins_of(self.chain, block) for block in self.s.split(size)]
+
+    def _points(self, theta: ArrayLike) -> tuple[FloatArray, bool]:
+        """Points for each observation, (o, n, k), and whether one point was given, not a row of them."""
+        axes = min(max(np.ndim(theta), 1), 3)
+        points = check_array(theta, "theta", ("(k,)", "(n, k)", "(o, n, k)")[axes - 1])
+        if points.shape[-1] != self.prior.k or (axes == 3 and len(points) not in (1, self.n_observations)):
+            raise InvalidInput(
+                f"theta must have {self.prior.k} values a point and points for one or all of "
+                f"{self.n_observations} observations, got shape {points.shape}"
+            )
+        drop, points = points.ndim == 1, np.atleast_2d(points)
+        return np.broadcast_to(points, (self.n_observations, *points.shape[-2:])), drop
+
+    def _drop(self, values: FloatArray) -> FloatArray:
+        return np.asarray(values[0] if self.is_single else values)
+
+
+class Margins:
+    """Margins of the posterior of each observation: means of the chain's conditionals over draws.
+
+    Args:
+        mixtures: Conditionals of each parameter at each draw, of shape (k, o, n).
+    """
+
+    def __init__(self, mixtures: Mixtures) -> None:
+        self.mixtures = mixtures
+        self.n_observations = mixtures.mu.shape[1]
+
+    def cdf(self, t: FloatArray) -> FloatArray:
+        """Distribution functions on the scaled line, (o, k, m) -> (o, k, m)."""
+        at = torch.as_tensor(t, dtype=torch.float32).permute(1, 0, 2)  # (k, o, m)
+        found = [self.mixtures.cdf(at[..., i : i + 1]).mean(dim=-1) for i in range(at.shape[-1])]
+        return torch.stack(found, dim=-1).permute(1, 0, 2).double().numpy()
+
+    def ppf(self, tau: FloatArray) -> FloatArray:
+        """Quantiles on the scaled line at m levels, (m,) -> (o, k, m), by halving a bracket."""
+        mixtures = self.mixtures
+        reach = 50 * torch.exp(mixtures.log_scale)
+        low = torch.maximum((mixtures.mu - reach).amin(dim=(2, 3)), mixtures.lower[..., 0, 0]).T.double().numpy()
+        high = torch.minimum((mixtures.mu + reach).amax(dim=(2, 3)), mixtures.upper[..., 0, 0]).T.double().numpy()
+        low, high = (np.repeat(end[..., None], len(tau), axis=2) for end in (low, high))
+        for _ in range(N_HALVINGS):
+            middle = (low + high) / 2
+            is_low = self.cdf(middle) < tau
+            low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
+        return np.asarray((low + high) / 2)
+
+
+@torch.no_grad()
+def margins_of(chain: Chain, s: torch.Tensor) -> Margins:
+    """The margins of the posteriors given scaled summaries, shape (o, q)."""
+    M, k, o = chain.shape.n_members, chain.shape.k, len(s)
+    noise = _even_noise(N_MARGIN - N_MARGIN % M, k).expand(o, -1, -1, -1)
+    theta = chain.transport(s, noise)
+    parts = []
+    for m in range(M):
+        drawn = theta[:, m::M]
+        x = torch.cat([drawn, s[:, None].expand(-1, drawn.shape[1], -1)], dim=2).reshape(1, -1, k + s.shape[1])
+        steps = slice(m * k, (m + 1) * k)
+        found = chain.mixtures(x.expand(k, -1, -1), steps)
+        place = torch.argsort(chain.target[steps])  # from the member's order to that of the parameters
+        parts.append([v[place].view(k, o, -1, v.shape[-1]) for v in (found.logit, found.mu, found.log_scale)])
+    logit, mu, log_scale = (torch.cat(values, dim=2) for values in zip(*parts, strict=True))
+    lower, upper = (edge[:, None, None, None] for edge in (chain.lower, chain.upper))
+    return Margins(Mixtures(logit, mu, log_scale, lower, upper, is_bounded=chain.is_bounded))
+
+
+def _even_noise(n: int, k: int) -> torch.Tensor:
+    """Evenly spread noise, a scrambled Sobol sequence, always the same, (n, k, 2)."""
+    points = qmc.Sobol(2 * k, scramble=True, rng=np.random.default_rng(0)).random_base2(int(np.ceil(np.log2(n))))[:n]
+    return torch.as_tensor(points.reshape(n, k, 2), dtype=torch.float32).clamp_(1e-7, 1 - 1e-7)

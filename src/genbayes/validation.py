@@ -166,10 +166,18 @@ def check_response(y: object) -> float:
             raise InvalidInput(f"y must be one number, got {values.size} values")
         y = values.reshape(-1)[0]
         y = y.item() if isinstance(y, np.generic) else y
-    if isinstance(y, bool) or not isinstance(y, Real) or not math.isfinite(y):
+    if isinstance(y, bool) or not isinstance(y, Real) or not math.isfinite(_as_float(y)):
         shown = repr(y) if len(repr(y)) <= LONGEST_RESPONSE else repr(y)[:LONGEST_RESPONSE] + "..."
         raise InvalidInput(f"y must be a finite number, got {shown}")
     return float(y)
+
+
+def _as_float(number: Real) -> float:
+    """A number as float64; a whole one that is too large is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:

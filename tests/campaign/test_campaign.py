@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from unittest.mock import Mock
 from uuid import uuid4
 
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 from genbayes import AutoSurrogate, Box, Campaign
-from genbayes.campaign import Trial
+from genbayes.campaign import Trial, register_proposer
 from genbayes.data import Choice, Integer
 from genbayes.design import RandomProposer
 from genbayes.errors import BudgetSpent, InvalidInput, LeaseLost, RepeatKept, RunFailed
@@ -354,3 +355,92 @@ def test_a_proposer_of_ones_own_must_be_given_again(make_campaign, sqlite_url: s
     with pytest.raises(InvalidInput, match="proposer must be given to open 'small', which was created with your own"):
         Campaign.open(sqlite_url, "small").ask()
     assert Campaign.open(sqlite_url, "small", proposer=RandomProposer()).ask().number == 1
+
+
+def test_a_campaign_may_tell_several_responses_each_a_column(make_campaign, url: str) -> None:
+    campaign = make_campaign(url=url, responses=["s1", "s2"], proposer=(spy := Spy()), n_initial=3)
+    first, second, _ = campaign.ask(3)
+    assert campaign.tell(first, [1.0, 0.1 + 0.2]) == "counted"
+    assert campaign.tell(first, {"s2": 0.1 + 0.2, "s1": 1.0, "steps": 9}) == "again"
+    with pytest.warns(RepeatKept, match="Trial 1 already has a result; s1 = 1.0, s2 = 0.4 was kept as a repeat"):
+        assert campaign.tell(first, (1.0, 0.4)) == "repeat"
+    assert campaign.tell(second, np.array([3.0, 4.0])) == "counted"
+    again = Campaign.open(url, "small", proposer=spy)
+    assert again.to_frame()[["s1", "s2"]].iloc[:2].to_numpy().tolist() == [[1.0, 0.1 + 0.2], [3.0, 4.0]]
+    assert "y" not in again.to_frame()
+    again.ask()
+    assert spy.seen[1].tolist() == [1.0, 3.0]  # a proposer looks at the first
+    for which, y in ((None, [1.0, 3.0]), ("s1", [1.0, 3.0]), ("s2", [0.1 + 0.2, 4.0])):
+        model = again.surrogate(Mock(), response=which)
+        assert model.fit.call_args.args[1].tolist() == y
+    with pytest.raises(InvalidInput, match="response must be one of 's1', 's2', got 's3'"):
+        again.surrogate(response="s3")
+    assert campaign.run(lambda x: (x["x"], -x["x"]), budget=5).n_done == 1
+
+
+@pytest.mark.parametrize(
+    ("y", "reason"),
+    [
+        (1.0, r"y must be 2 numbers \(s1, s2\), got 1 value"),
+        ([1.0, 2.0, 3.0], r"y must be 2 numbers \(s1, s2\), got 3 values"),
+        ([], r"y must be 2 numbers \(s1, s2\), got 0 values"),
+        ([1.0, np.nan], "s2 must be a finite number, got nan"),
+        ([1.0, [2.0, 3.0]], "s2 must be one number, got 2 values"),
+        ({"s1": 1.0, "S2": 2.0}, "y must have a value for 's2', got none; did you mean 'S2'"),
+    ],
+)
+def test_a_wrong_count_of_responses_fails_the_trial_in_one_sentence(make_campaign, y, reason: str) -> None:
+    campaign = make_campaign(responses=["s1", "s2"])
+    with pytest.warns(RunFailed, match=f"{reason}.*; trial 1 was recorded as failed"):
+        assert campaign.tell(campaign.ask(), y) == "failed"
+    assert campaign.status().n_failed == 1
+
+
+@pytest.mark.parametrize(
+    ("responses", "sentence"),
+    [
+        ([], r"responses must be names, at least one, got \[\]"),
+        (["a", " "], "responses must be names, at least one, got ' '"),
+        (["a", 3], "responses must be names, at least one, got 3"),
+        (["a", "a"], "responses must have different names, got 'a' twice"),
+        (["x"], "responses must not be named like an input or a column of the campaign's table, got 'x'"),
+        (["worker"], "responses must not be named like an input or a column of the campaign's table, got 'worker'"),
+    ],
+)
+def test_names_of_responses_are_checked(make_campaign, responses, sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        make_campaign(responses=responses)
+
+
+def test_an_input_may_be_called_y_where_the_response_is_not(make_campaign) -> None:
+    campaign = make_campaign({"y": (0.0, 1.0)}, responses=["drag"])
+    campaign.tell(campaign.ask(), {"drag": 2.0})
+    assert campaign.to_frame()["drag"].iloc[0] == 2.0
+
+
+def test_a_registered_proposer_is_named_in_the_database_and_found_when_it_is_opened(make_campaign, monkeypatch) -> None:
+    monkeypatch.setattr("genbayes.campaign.proposing._own", {})
+    register_proposer("middle", Spy)
+    assert make_campaign(n_initial=0, proposer="middle").settings.proposer == "middle"
+    assert Campaign.open(make_campaign(name="b").url, "small").ask().x == {"x": 0.5}
+    monkeypatch.setattr("genbayes.campaign.proposing._own", {})  # another process, which has not heard of it
+    with pytest.raises(InvalidInput, match="proposer of campaign 'small' must be known here, got 'middle'; register"):
+        Campaign.open(make_campaign(name="c").url, "small").ask()
+    point = EntryPoint("middle", f"{__name__}:Spy", "genbayes.proposers")
+    monkeypatch.setattr("genbayes.campaign.proposing._entry_points", lambda: (point,))
+    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or Mock(Spy=Spy))
+    assert Campaign.open(make_campaign(name="d").url, "small").ask().x == {"x": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "sentence"),
+    [
+        ("model", Spy, "name must be new, got 'model', which is ours"),
+        ("custom", Spy, "name must be new, got 'custom'"),
+        (" ", Spy, "name must be text, got ' '"),
+        ("middle", 3, "make must be a class, a function or 'module:Class', got 3"),
+    ],
+)
+def test_a_name_or_a_maker_that_is_none_is_refused(name: str, make: object, sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        register_proposer(name, make)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import Column, Integer, Table, func, inspect, select, text
+from sqlalchemy import Column, Integer, Table, func, insert, inspect, select, text
 
 from genbayes import Box, Campaign
 from genbayes.campaign import schema
@@ -181,7 +181,7 @@ def test_the_clock_is_the_databases(url: str) -> None:
     assert abs(database.read(database.now) - time.time()) < 5  # here it runs on the same machine
 
 
-FIXTURE = Path(__file__).parents[1] / "data" / "campaign_format_1.db"
+FIXTURE, FIXTURE_2 = (Path(__file__).parents[1] / "data" / f"campaign_format_{version}.db" for version in (1, 2))
 
 
 @pytest.fixture
@@ -215,32 +215,94 @@ def test_an_older_database_is_brought_up_to_date_when_opened_or_left_as_it_was(o
             raise RuntimeError("no")
 
     with monkeypatch.context() as patched:
-        patched.setattr(schema, "SCHEMA_VERSION", 2)
-        patched.setattr("genbayes.campaign.store.SCHEMA_VERSION", 2)
-        patched.setitem(schema.MIGRATIONS, 1, lift)
+        patched.setattr(schema, "SCHEMA_VERSION", 3)
+        patched.setattr("genbayes.campaign.store.SCHEMA_VERSION", 3)
+        patched.setitem(schema.MIGRATIONS, 2, lift)
         for _ in range(2):  # a second time there is nothing to do; the column would be there twice
             with pytest.raises(RuntimeError, match="no") if fails else nullcontext():
                 Campaign.open(old, "rocket")
     database = Database(old)
     columns = database.read(lambda connection: [c["name"] for c in inspect(connection).get_columns("genbayes_trials")])
-    assert ("cost" in columns, database.read(schema.schema_version)) == ((False, 1) if fails else (True, 2))
+    assert ("cost" in columns, database.read(schema.schema_version)) == ((False, 1) if fails else (True, 3))
     assert database.read(lambda connection: connection.scalar(text("SELECT count(*) FROM genbayes_trials"))) == 7
 
 
 def test_a_database_of_a_newer_version_is_refused(old: str) -> None:
     Database(old).write(lambda connection: connection.execute(text("INSERT INTO genbayes_schema VALUES (99, 0)")))
-    with pytest.raises(UnreadableFile, match="has version 99, and this genbayes reads up to version 1; update"):
+    with pytest.raises(UnreadableFile, match="has version 99, and this genbayes reads up to version 2; update"):
         Campaign.open(old, "rocket")
 
 
-def test_the_fixture_has_the_tables_of_today() -> None:
-    """Whoever changes a table must raise the version and write a migration."""
-    with sqlite3.connect(FIXTURE) as connection:
-        kept = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
-    connection.close()
-    assert schema.SCHEMA_VERSION == 1
-    for table in schema.METADATA.tables.values():
-        assert all(f"\t{column.name} " in kept[table.name] for column in table.columns), table.name
+def describe_tables(url: str) -> dict[str, object]:
+    """Columns and indices, whatever the order in which they were added."""
+
+    def look(connection) -> dict[str, object]:
+        found = inspect(connection)
+        return {
+            name: (
+                sorted((c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(name)),
+                sorted((i["name"], tuple(i["column_names"]), bool(i["unique"])) for i in found.get_indexes(name)),
+            )
+            for name in schema.METADATA.tables
+        }
+
+    return Database(url).read(look)
+
+
+def test_old_tables_become_those_of_today_and_those_of_today_are_in_the_fixture(old, make_campaign, sqlite_url) -> None:
+    """Whoever changes a table must raise the version, write a migration and add a fixture."""
+    Campaign.open(old, "rocket")
+    make_campaign()
+    today = describe_tables(sqlite_url)
+    assert describe_tables(old) == today == describe_tables(f"sqlite:///{FIXTURE_2}")
+    assert schema.SCHEMA_VERSION == 2
+
+
+def test_a_campaign_of_version_2_is_read_as_it_was(tmp_path: Path) -> None:
+    shutil.copy(FIXTURE_2, tmp_path / "old.db")
+    campaign = Campaign.open(f"sqlite:///{tmp_path}/old.db", "rocket")
+    assert campaign.settings.responses == ("drag", "lift")
+    frame = campaign.to_frame()
+    assert frame[["drag", "lift"]].dropna().values.tolist() == [[0.25, 3.0], [-1.5, 0.1 + 0.2]]
+    assert (campaign.status().n_repeats, campaign.status().failures) == (1, ((3, "diverged"),))
+
+
+@pytest.fixture
+def old_postgres(postgres_url: str) -> str:
+    """The campaign of version 1 in PostgreSQL, in the tables that version 1 made there."""
+    with sqlite3.connect(FIXTURE) as kept:
+        kept.row_factory = sqlite3.Row
+        rows = {name: [dict(row) for row in kept.execute(f"SELECT * FROM {name}")] for name in schema.METADATA.tables}
+    kept.close()
+
+    def fill(connection) -> None:
+        schema.METADATA.create_all(connection)
+        for index in schema.INDICES_OF_2:
+            index.drop(connection)
+        for column in ("genbayes_trials.further", "genbayes_trials.leased_at", "genbayes_trials.revision",
+                       "genbayes_results.further"):  # fmt: skip
+            connection.execute(text("ALTER TABLE {} DROP COLUMN {}".format(*column.split("."))))
+        by_state = "CREATE INDEX genbayes_trials_by_state ON genbayes_trials (campaign_id, state, number)"
+        connection.execute(text(by_state))
+        for name, table in schema.METADATA.tables.items():
+            for row in rows[name]:
+                connection.execute(
+                    insert(table).values(row | ({"counted": bool(row["counted"])} if "counted" in row else {}))
+                )
+            if "id" in table.c:
+                connection.execute(text(f"SELECT setval('{name}_id_seq', 100)"))
+
+    Database(postgres_url).write(fill)
+    return postgres_url
+
+
+def test_a_postgresql_database_of_version_1_is_brought_up_to_date_and_goes_on(old_postgres: str, make_campaign) -> None:
+    campaign = Campaign.open(old_postgres, "rocket")
+    make_campaign(url=old_postgres)
+    assert campaign.to_frame()["y"].dropna().tolist() == [0.25, -1.5]
+    assert (
+        campaign.run(lambda x: x["mach"]).n_done == 9
+    )  # of a budget of 12: 3 had ended, every lease has lapsed by now
 
 
 def test_a_table_of_someone_else_is_left_alone(make_campaign, sqlite_url: str) -> None:

@@ -6,15 +6,17 @@ import subprocess
 import sys
 import threading
 import time
+from io import BytesIO
 from pathlib import Path
 from unittest.mock import DEFAULT, Mock
 
 import pytest
 
 from genbayes import Box, Campaign
+from genbayes.campaign.responses import LONGEST_LINE
 from genbayes.campaign.running import SimulationFailed, Stopped, StopSignal
 from genbayes.campaign.trial import Trial
-from genbayes.campaign.worker import Command, fill, read_response, work
+from genbayes.campaign.worker import Command, fill, read_responses, work
 from genbayes.data import Choice
 from genbayes.errors import InvalidInput, SimulatorBroken, StoreUnavailable
 
@@ -124,7 +126,7 @@ FROM_STDIN = "import json, os, sys; print(json.load(sys.stdin)['mach'] + int(os.
         ("echo $1", ["{mach}"], {}, 0.1 + 0.2),  # to the last digit
         ('test "$1" = "--gas=He:17" && echo 1', ["--gas={gas}:{number}"], {}, 1.0),
         (f'{sys.executable} -c "{FROM_STDIN}"', [], {}, pytest.approx(17.3)),
-        ("""echo '{"drag": 3}'""", [], {"key": "drag"}, 3.0),
+        ("""echo '{"drag": 3}'""", [], {"responses": ["drag"]}, 3.0),
         ("yes | head -c 3000000; yes error | head -c 300000 >&2; echo; echo 4", [], {}, 4.0),
         ("echo x >> $0.tries; test $(wc -l < $0.tries) -ge 3 && echo 5", [], {"retries": 2}, 5.0),
         ("echo noise; echo '{\"y\": 6}' > out_$1.json", ["{number}"], {"file": "out_{number}.json"}, 6.0),
@@ -134,7 +136,7 @@ def test_the_response_of_a_program_is_what_it_prints_last_or_writes(
     program, tmp_path: Path, monkeypatch, script: str, arguments, settings, y: float
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert program(script, *arguments, **settings)(TRIAL) == y
+    assert program(script, *arguments, **settings)(TRIAL) == (y,)
 
 
 @pytest.mark.parametrize(
@@ -174,10 +176,38 @@ def test_names_in_braces_are_filled_in_and_other_braces_stay(word: str, filled: 
 
 @pytest.mark.parametrize(
     ("text", "y"),
-    [("0.013", 0.013), ("read\n-2e-3\n\n \n", -2e-3), ('{"drag": 1, "y": 2.5}', 2.5), ("a\n[3]", 3.0), ("1e5", 1e5)],
+    [
+        *[
+            ("0.013", 0.013),
+            ("read\n-2e-3\n\n \n", -2e-3),
+            ('{"drag": 1, "y": 2.5}', 2.5),
+            ("a\n[3]", 3.0),
+            ("1e5", 1e5),
+        ],
+        *[("+.5", 0.5), ("3.", 3.0), ("1.5E+02", 150.0), ("007", 7.0)],  # as C and Fortran print them
+    ],
 )
 def test_the_response_is_the_last_line(text: str, y: float) -> None:
-    assert read_response(text, "y", "rule") == y
+    assert read_responses(BytesIO(text.encode()), ["y"], "rule") == (y,)
+
+
+@pytest.mark.parametrize(
+    "text", ["[1, 2.5]", '{"s2": 2.5, "t": [], "s1": 1}', "1 2.5", "1, 2.5", "1,2.5", "\t1\t2.5\r\n"]
+)
+def test_several_responses_are_an_array_an_object_or_numbers_in_a_row(text: str) -> None:
+    assert read_responses(BytesIO(text.encode()), ["s1", "s2"], "rule") == (1.0, 2.5)
+
+
+@pytest.mark.parametrize("n_more", [-1, 1, 70_000])
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_a_line_too_long_to_be_seen_whole_is_no_response(n_more: int, end: str) -> None:
+    """Its end alone could be taken for a number."""
+    line = "0" * (LONGEST_LINE - len(end) + n_more - 1) + "7"
+    if n_more < 0:
+        assert read_responses(BytesIO(f"log\n{line}{end}".encode()), ["y"], "rule") == (7.0,)
+    else:
+        with pytest.raises(SimulationFailed, match="rule, got a line of more than 1,048,576 bytes"):
+            read_responses(BytesIO(f"log\n{line}{end}".encode()), ["y"], "rule")
 
 
 @pytest.mark.parametrize(
@@ -195,11 +225,19 @@ def test_the_response_is_the_last_line(text: str, y: float) -> None:
         ('{"y": null}', InvalidInput, "y must be a finite number, got None"),
         ('{"y": [1, 2]}', InvalidInput, "y must be one number, got 2 values"),
         ("true", InvalidInput, "y must be a finite number, got True"),
+        ("1_000", InvalidInput, "y must be a finite number, got '1_000'"),
+        ("7,", InvalidInput, "y must be a finite number, got '7,'"),
+        ("1,,2", InvalidInput, "y must be a finite number, got '1,,2'"),
+        ("0x1F", InvalidInput, "y must be a finite number, got '0x1F'"),
+        ("1e999", InvalidInput, "y must be a finite number, got inf"),
+        ("1" * 400, InvalidInput, "y must be a finite number, got 1111"),
+        ("1" * 5000, InvalidInput, "y must be a finite number, got inf"),
+        ("[" * 9999, InvalidInput, r"y must be a finite number, got '\[\["),
     ],
 )
 def test_a_last_line_that_is_no_response_is_told(text: str, error: type, sentence: str) -> None:
     with pytest.raises(error, match=sentence):
-        read_response(text, "y", "rule")
+        read_responses(BytesIO(text.encode()), ["y"], "rule")
 
 
 def test_a_program_that_hangs_is_ended_with_its_children(program, tmp_path: Path) -> None:

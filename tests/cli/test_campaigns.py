@@ -298,3 +298,23 @@ def test_a_failed_run_is_tried_again(budgeted, tmp_path) -> None:
     script = "echo x >> tries; test $(wc -l < tries) -gt 1 && echo 1"
     answer = budgeted("worker", *WHERE, "--retries", "1", "--budget", "1", "--json", "-q", "--", "sh", "-c", script)
     assert (answer.json["n_done"], answer.json["n_failed"]) == (1, 0)
+
+
+def test_several_responses_go_through_every_command(ask, tmp_path) -> None:
+    created = ask("design", "create", *WHERE, *INPUTS, "--n-initial", "3", "--budget", "3", "--responses", "drag, lift")
+    assert "responses       drag, lift" in created.out
+    told = ask("design", "tell", *WHERE, "1", "--y", "-1,2.5")
+    assert (told.code, told.out) == (0, "Recorded trial 1: drag = -1.0, lift = 2.5\n")
+    wrong = ask("design", "tell", *WHERE, "2", "--y", "1")
+    assert wrong.code == 2
+    assert "y must be 2 numbers (drag, lift), got 1 value; trial 2 was recorded as failed" in wrong.err
+    assert ask("design", "tell", *WHERE, "2", "--y", '{"lift": 1, "drag": 0}').code == 0
+    (tmp_path / "simulate.sh").write_text('#!/bin/sh\necho \'{"drag": 7, "lift": 8}\'\n')
+    (tmp_path / "simulate.sh").chmod(0o755)
+    worked = ask("worker", *WHERE, "--", "./simulate.sh")
+    assert "trial 3: drag = 7.0, lift = 8.0" in worked.err
+    assert "key must not be given for several responses" in ask("worker", *WHERE, "--key", "y", "--", "true").err
+    assert ask("design", "export", *WHERE, "-o", "runs.csv").code == 0
+    assert pd.read_csv("runs.csv")[["drag", "lift"]].to_numpy().tolist() == [[-1.0, 2.5], [0.0, 1.0], [7.0, 8.0]]
+    assert ask("design", "status", *WHERE, "--report", "page.html", "--response", "lift").code == 0
+    assert "Of drag, lift it shows lift." in Path("page.html").read_text()

@@ -4,7 +4,8 @@ A campaign needs no model until it proposes runs.
 """
 
 from genbayes.campaign.campaign import Campaign
+from genbayes.campaign.proposing import register_proposer, registered_proposers
 from genbayes.campaign.running import Tally
 from genbayes.campaign.trial import Settings, Status, Trial
 
-__all__ = ["Campaign", "Settings", "Status", "Tally", "Trial"]
+__all__ = ["Campaign", "Settings", "Status", "Tally", "Trial", "register_proposer", "registered_proposers"]

@@ -11,12 +11,13 @@ import socket
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from uuid import uuid4
 
 import numpy as np
 
+from genbayes.campaign.proposing import DEFAULT_PROPOSER, check_proposer, make_proposer, propose_points
+from genbayes.campaign.responses import DEFAULT_NAMES, check_names, check_responses, find_response, show
 from genbayes.campaign.trial import (
     DAY,
     FIRST_COLUMNS,
@@ -34,7 +35,7 @@ from genbayes.data import Box
 from genbayes.data.box import Point
 from genbayes.errors import BudgetSpent, InvalidInput, MissingExtra, RepeatKept, RunFailed
 from genbayes.seeding import RandomState, as_generator
-from genbayes.validation import check_choice, check_count, check_nonnegative, check_response
+from genbayes.validation import check_choice, check_count, check_nonnegative
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,13 +49,6 @@ if TYPE_CHECKING:
 
 
 Model = TypeVar("Model", bound="Fits")
-
-# Proposers by name, imported when one is first asked: some stand on torch.
-PROPOSERS = {
-    "random": "genbayes.design.proposers:RandomProposer",
-    "model": "genbayes.design.proposers:ModelProposer",
-}
-DEFAULT_PROPOSER = "model"
 
 RUNS_PER_INPUT = 10  # of the initial design: the rule of Loeppky, Sacks and Welch (2009)
 N_TRIES = 3  # to propose while others add trials; then what was proposed stands
@@ -90,6 +84,7 @@ class Campaign:
         budget: int | None = None,
         max_attempts: int | None = MAX_ATTEMPTS,
         proposer: str | Proposer = DEFAULT_PROPOSER,
+        responses: Sequence[str] = DEFAULT_NAMES,
         random_state: RandomState = None,
         patience: float = PATIENCE,
     ) -> Campaign:
@@ -105,6 +100,7 @@ class Campaign:
             budget: Trials in all, the initial ones included; None for no limit.
             max_attempts: Leases of one trial that may lapse before it is given up as failed; None for any number.
             proposer: Who proposes the trials after the initial ones: a name, or an object of yours.
+            responses: What each run gives, by name; the proposer and the page look at the first.
             random_state: Seed of the initial design and of what is proposed.
             patience: Seconds to wait for a database that is locked or out of reach.
 
@@ -121,16 +117,17 @@ class Campaign:
             'counted'
             (1, 9)
         """
-        space = _check_space(space if isinstance(space, Box) else Box(space))
+        space = _check_space(space if isinstance(space, Box) else Box(space), responses)
         n = RUNS_PER_INPUT * space.d if n_initial is None else check_count(n_initial, "n_initial", 0)
         settings = Settings(
             seed=_draw_seed(random_state),
             n_initial=n,
             initial=check_choice(initial, "initial", ["latin", "sobol"]),
-            proposer=check_choice(proposer, "proposer", PROPOSERS) if isinstance(proposer, str) else "custom",
+            proposer=check_proposer(proposer),
             lease_seconds=check_nonnegative(lease_seconds, "lease_seconds", strictly=True),
             budget=None if budget is None else check_count(budget, "budget"),
             max_attempts=None if max_attempts is None else check_count(max_attempts, "max_attempts"),
+            responses=check_names(responses, [*space.names, *FIRST_COLUMNS, *LAST_COLUMNS]),
         )
         store = _store_class().create(url, name, space, settings, _draw_initial(space, settings), patience)
         return cls(store, None if isinstance(proposer, str) else proposer)
@@ -244,24 +241,13 @@ class Campaign:
         X_done = self.space.to_unit(record.x for record in ended)
         y_done = np.array([np.nan if record.y is None else record.y for record in ended], dtype=np.float64)
         X_running = self.space.to_unit(record.x for record in records if record.state in ("open", "running"))
-        proposed = self.proposer.propose(self.space, X_done, y_done, X_running, n, rng)
-        U = np.asarray(proposed, dtype=np.float64)
-        if U.shape != (n, self.space.d) or not np.isfinite(U).all():
-            shape = (n, self.space.d)
-            raise InvalidInput(f"proposer must return finite points of shape {shape}, got {U.tolist()!r:.60}")
-        return list(self.space.from_unit(np.clip(U, 0.0, 1.0)))
+        return propose_points(self.proposer, self.space, X_done, y_done, X_running, n, rng)
 
     @property
     def proposer(self) -> Proposer:
         """Who proposes the trials after the initial ones; made when first needed."""
         if self._proposer is None:
-            if self.settings.proposer == "custom":
-                raise InvalidInput(
-                    f"proposer must be given to open {self.name!r}, which was created with your own, got none"
-                )
-            module, _, name = PROPOSERS[check_choice(self.settings.proposer, "proposer", PROPOSERS)].partition(":")
-            self._proposer = getattr(import_module(module), name)()
-        assert self._proposer is not None
+            self._proposer = make_proposer(self.settings.proposer, self.name)
         return self._proposer
 
     def add(self, points: Iterable[Mapping[str, Any]] | pd.DataFrame) -> list[int]:
@@ -281,27 +267,28 @@ class Campaign:
         """Record the result of a run; when this returns, it is in the database.
 
         The first result of a trial counts, whatever became of its lease. Another is kept as a repeat, with a warning.
-        The same again changes nothing. What is no finite number fails the trial, with a warning.
+        The same again changes nothing. What is no finite number fails the trial, with a warning; so does a wrong count.
 
         Args:
             trial: The trial, or its number.
-            y: The response.
+            y: The response; of several a sequence in the order of their names, or a mapping by name.
 
         Returns:
             "counted", "repeat", "again" or "failed".
         """
         number, lease = _number_and_lease(trial)
         try:
-            value = check_response(y)
+            values = check_responses(y, self.settings.responses)
         except InvalidInput as error:
             self.fail(trial, str(error))
             warnings.warn(f"{error}; trial {number} was recorded as failed", RunFailed, stacklevel=2)
             return "failed"
         worker = _default_worker()
-        outcome = self._store.write(lambda ledger: ledger.tell(number, lease, value, worker))
+        outcome = self._store.write(lambda ledger: ledger.tell(number, lease, values[0], worker, values[1:]))
         if outcome == "repeat":
+            shown = show(values, self.settings.responses)
             warnings.warn(
-                f"Trial {number} already has a result; y = {value!r} was kept as a repeat and does not count",
+                f"Trial {number} already has a result; {shown} was kept as a repeat and does not count",
                 RepeatKept,
                 stacklevel=2,
             )
@@ -345,7 +332,7 @@ class Campaign:
         """Ask, simulate, tell, until the budget is spent; a simulator that raises fails its trial.
 
         Args:
-            simulator: A function of the inputs, a dictionary, that returns the response.
+            simulator: A function of the inputs, a dictionary, that returns the response, or several as `tell` takes.
             budget: Trials in all, those before this call included; None for the campaign's.
             seconds: Time after which no further run is begun; None for no limit.
             executor: Runs the simulator elsewhere: processes, threads, Dask, MPI; None for here.
@@ -377,22 +364,24 @@ class Campaign:
         )
 
     @overload
-    def surrogate(self, model: None = None) -> AutoSurrogate: ...
+    def surrogate(self, model: None = None, *, response: str | None = None) -> AutoSurrogate: ...
     @overload
-    def surrogate(self, model: Model) -> Model: ...
-    def surrogate(self, model: Model | None = None) -> Model | AutoSurrogate:
+    def surrogate(self, model: Model, *, response: str | None = None) -> Model: ...
+    def surrogate(self, model: Model | None = None, *, response: str | None = None) -> Model | AutoSurrogate:
         """A surrogate fitted to every result that counts.
 
         Args:
             model: The model to fit, unfitted; None for an `AutoSurrogate`, which chooses.
+            response: Which response, by name; None for the first.
 
         Returns:
             The fitted model; its inputs are the columns of `space`.
         """
+        which = find_response(response, self.settings.responses)
         done = [record for record in self._store.records() if record.state == "done"]
         if not done:
             raise InvalidInput("At least one result is needed to fit a surrogate; run some trials first")
-        X, y = self.space.to_frame(record.x for record in done), np.array([record.y for record in done])
+        X, y = self.space.to_frame(record.x for record in done), np.array([record.responses[which] for record in done])
         if model is not None:
             model.fit(X, y)
             return model
@@ -401,18 +390,21 @@ class Campaign:
         return AutoSurrogate(categorical=self.space.categorical or None, random_state=self.settings.seed).fit(X, y)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a trial: number, state (open, running, done, failed), inputs, y, worker, times, reason of failure."""
-        return to_frame(self._store.records(), self.space)
+        """One row a trial: number, state (open, running, done, failed), inputs, responses, worker, times, reason."""
+        return to_frame(self._store.records(), self.space, self.settings.responses)
 
     def records(self) -> list[Record]:
         """Every trial as the database has it, by number."""
         return self._store.records()
 
-    def learning_curve(self, model: Fits | None = None, *, verbose: bool = False) -> LearningCurve:
+    def learning_curve(
+        self, model: Fits | None = None, *, response: str | None = None, verbose: bool = False
+    ) -> LearningCurve:
         """How the error fell with the runs: CRPS of unseen runs against their number.
 
         Args:
             model: The model that is cross-validated, unfitted; None for the one that the proposer would ask.
+            response: Which response, by name; None for the first.
             verbose: Whether to show what is being done.
 
         Returns:
@@ -420,7 +412,8 @@ class Campaign:
         """
         from genbayes.campaign.learning_curve import learn_from_records
 
-        return learn_from_records(self.records(), self.space, self.settings.seed, model, verbose=verbose)
+        which = find_response(response, self.settings.responses)
+        return learn_from_records(self.records(), self.space, self.settings.seed, model, which, verbose=verbose)
 
     def status(self) -> Status:
         """Where the campaign stands."""
@@ -458,9 +451,10 @@ def _store_class() -> type[Store]:
     return Store
 
 
-def _check_space(space: Box) -> Box:
+def _check_space(space: Box, responses: Sequence[str]) -> Box:
     """The space, if none of its inputs is called like a column of a campaign's frame."""
-    taken = set(space.names) & {*FIRST_COLUMNS, *LAST_COLUMNS}
+    default = DEFAULT_NAMES if tuple(responses) == DEFAULT_NAMES else ()  # others are refused as responses
+    taken = set(space.names) & {*FIRST_COLUMNS, *default, *LAST_COLUMNS}
     if taken:
         raise InvalidInput(f"inputs must not be named like a column of the campaign's table, got {sorted(taken)[0]!r}")
     return space

@@ -139,7 +139,13 @@ def choose_model(
 
 
 def learn_from_records(
-    records: Sequence[Record], space: Box, seed: int, model: Fits | None = None, *, verbose: bool = False
+    records: Sequence[Record],
+    space: Box,
+    seed: int,
+    model: Fits | None = None,
+    which: int = 0,
+    *,
+    verbose: bool = False,
 ) -> LearningCurve:
     """The learning curve of a campaign's trials.
 
@@ -148,6 +154,7 @@ def learn_from_records(
         space: Their inputs.
         seed: Deals the runs into folds.
         model: What is cross-validated, unfitted; None for the one that the proposer would ask.
+        which: The response, from 0.
         verbose: Whether to show what is being done.
 
     Returns:
@@ -160,7 +167,7 @@ def learn_from_records(
 
     from genbayes.progress import show_stage
 
-    X, y = space.to_frame(record.x for record in done), np.array([record.y for record in done], dtype=np.float64)
+    X, y = space.to_frame(record.x for record in done), np.array([record.responses[which] for record in done])
     if np.ptp(y) == 0:
         return NO_CURVE
     with show_stage("learning curve", verbose) as announce:

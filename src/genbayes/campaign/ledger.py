@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, or_, select, update
@@ -36,6 +36,7 @@ class Ledger:
     campaign_id: int
     now: float
     max_attempts: int | None = None
+    _revision: int | None = field(default=None, init=False)
 
     def count(self, *which: ColumnElement[bool]) -> int:
         """Trials there are, in any state unless `which` says more."""
@@ -59,6 +60,7 @@ class Ledger:
                 "state": "open",
                 "n_leases": 0,
                 "created_at": self.now,
+                "revision": self._next_revision(),
             }
             for i, point in enumerate(points)
         ]
@@ -142,6 +144,7 @@ class Ledger:
             row.id,
             state="running",
             lease_id=token,
+            leased_at=self.now,
             expires_at=expires_at,
             worker=terms.worker,
             n_leases=row.n_leases + 1,
@@ -150,19 +153,23 @@ class Ledger:
         )
         return Trial(row.number, json.loads(row.x), token, terms.seconds, terms.worker)
 
-    def tell(self, number: int, lease: int | None, y: float, worker: str = "") -> Outcome:
+    def tell(
+        self, number: int, lease: int | None, y: float, worker: str = "", further: Sequence[float] = ()
+    ) -> Outcome:
         """Record a result: "counted" for the first, "repeat" for another, "again" for one that is known."""
         row, holder = self._find(number, lease)
-        same = (RESULTS.c.trial_id == row.id, RESULTS.c.lease_id.is_not_distinct_from(lease), RESULTS.c.y == y)
-        if self.connection.scalar(select(RESULTS.c.id).where(*same).limit(1)) is not None:
+        given = {"y": y, "further": json.dumps(list(further)) if further else None}
+        is_same = [RESULTS.c[name].is_not_distinct_from(value) for name, value in {**given, "lease_id": lease}.items()]
+        same = select(RESULTS.c.id).where(RESULTS.c.trial_id == row.id, *is_same).limit(1)
+        if self.connection.scalar(same) is not None:
             return "again"
         counts = row.state != "done"
-        result = {"trial_id": row.id, "lease_id": lease, "y": y, "counted": counts}
+        result = {"trial_id": row.id, "lease_id": lease, "counted": counts, **given}
         self.connection.execute(insert(RESULTS).values(**result, worker=holder or worker, told_at=self.now))
         self._end(lease, "told")
         if not counts:
             return "repeat"
-        self._change(row.id, state="done", y=y, reason=None, worker=holder or worker, finished_at=self.now)
+        self._change(row.id, state="done", **given, reason=None, worker=holder or worker, finished_at=self.now)
         return "counted"
 
     def fail(self, number: int, lease: int | None, reason: str) -> Outcome:
@@ -182,7 +189,7 @@ class Ledger:
         if row.state != "running" or row.lease_id != lease:
             where = "another worker has the trial" if row.state == "running" else f"the trial is {row.state}"
             raise LeaseLost(f"Lease {lease} of trial {number} cannot be renewed: {where}")
-        self._change(row.id, expires_at=self.now + seconds)
+        self._change(row.id, leased_at=self.now, expires_at=self.now + seconds)
         self.connection.execute(update(LEASES).where(LEASES.c.id == lease).values(expires_at=self.now + seconds))
 
     def release(self, number: int, lease: int) -> bool:
@@ -217,4 +224,13 @@ class Ledger:
             self.connection.execute(update(LEASES).where(LEASES.c.id == lease, still).values(values))
 
     def _change(self, trial_id: int, **values: str | float | None) -> None:
-        self.connection.execute(update(TRIALS).where(TRIALS.c.id == trial_id).values(values))
+        changed = {**values, "revision": self._next_revision()}
+        self.connection.execute(update(TRIALS).where(TRIALS.c.id == trial_id).values(changed))
+
+    def _next_revision(self) -> int:
+        """A number above that of every change before; writers of a campaign take turns, so later ones are larger."""
+        if self._revision is None:
+            largest = select(func.max(TRIALS.c.revision)).where(TRIALS.c.campaign_id == self.campaign_id)
+            self._revision = int(self.connection.scalar(largest) or 0)
+        self._revision += 1
+        return self._revision

@@ -19,6 +19,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from genbayes.campaign.responses import check_responses, show
 from genbayes.campaign.trial import Outcome, Status, Trial
 from genbayes.data.box import Point
 from genbayes.errors import (
@@ -32,7 +33,6 @@ from genbayes.errors import (
     StoreUnavailable,
     UnwritableFile,
 )
-from genbayes.validation import check_response
 
 if TYPE_CHECKING:
     from genbayes.campaign.campaign import Campaign
@@ -100,7 +100,7 @@ def run_trials(
         stop: Set from elsewhere to end it; a worker has one, and waits for a database as long as it takes.
         waits: Whether to wait for trials of others, which may be handed back or lapse.
         wants_trial: Whether the simulator is a function of the trial instead.
-        listen: Hears of every run that ended: trial, outcome, and y or the reason.
+        listen: Hears of every run that ended: trial, outcome, and the responses or the reason.
         announce: Hears, before the first run, where the campaign stands; None if nobody wants to know.
 
     Returns:
@@ -167,7 +167,7 @@ class Run:
     def settle(self, trial: Trial, future: Future[object]) -> None:
         """Record what became of a run."""
         try:
-            y = check_response(future.result())
+            y = check_responses(future.result(), self.campaign.settings.responses)
         except (BrokenExecutor, SimulatorBroken):
             raise  # not the trial's fault
         except Exception as error:
@@ -178,14 +178,15 @@ class Run:
             self.listen(trial, outcome, reason)
             self._check_simulator(reason)
             return
-        at_stake = f"trial {trial.number} gave y = {y!r} under lease {trial.lease}; tell it when the database is back"
+        gave = f"y = {list(y) if len(y) > 1 else y[0]!r}"
+        at_stake = f"trial {trial.number} gave {gave} under lease {trial.lease}; tell it when the database is back"
         outcome = self.insist(lambda: self._tell(trial, y), at_stake)
         self.failures_in_row = 0
         self.tally.n_done += outcome != "repeat"
         self.tally.n_repeats += outcome == "repeat"
-        self.listen(trial, outcome, f"y = {y!r}")
+        self.listen(trial, outcome, show(y, self.campaign.settings.responses))
 
-    def _tell(self, trial: Trial, y: float) -> Outcome:
+    def _tell(self, trial: Trial, y: tuple[float, ...]) -> Outcome:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RepeatKept)  # it is in the tally
             warnings.simplefilter("error", RunFailed)

@@ -22,17 +22,21 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     and_,
+    false,
     func,
     insert,
     inspect,
+    literal_column,
     or_,
     select,
+    text,
     true,
+    update,
 )
 
 from genbayes.errors import UnreadableFile
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 LONGEST_NAME = 200  # characters of a campaign's name
 ADVISORY_LOCK = 0x67656E62  # "genb": two processes that prepare one PostgreSQL database take turns
 
@@ -66,16 +70,19 @@ TRIALS = Table(
     Column("request", String(32), nullable=False, index=True),  # what added it, so that a repeated one finds its own
     Column("state", String(16), nullable=False),
     Column("y", Double),
+    Column("further", Text),  # responses after the first, a JSON array; none where there is one
     Column("reason", Text),
     Column("lease_id", Integer),  # the last one granted
+    Column("leased_at", Double),  # when it was granted or last renewed
     Column("expires_at", Double),
     Column("worker", Text),
     Column("n_leases", Integer, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("started_at", Double),
     Column("finished_at", Double),
+    # Rises with every change of a trial of the campaign, so that a reader can ask for what is new since it last looked.
+    Column("revision", Integer, nullable=False, server_default=text("0")),
     UniqueConstraint("campaign_id", "number"),
-    Index("genbayes_trials_by_state", "campaign_id", "state", "number"),
     sqlite_autoincrement=True,
 )
 LEASES = Table(
@@ -100,6 +107,7 @@ RESULTS = Table(
     Column("trial_id", ForeignKey(TRIALS.c.id), nullable=False, index=True),
     Column("lease_id", ForeignKey(LEASES.c.id)),
     Column("y", Double, nullable=False),
+    Column("further", Text),
     Column("counted", Boolean, nullable=False),
     Column("worker", Text, nullable=False),
     Column("told_at", Double, nullable=False),
@@ -114,12 +122,47 @@ Index(
 )
 
 # A lease of the past that ran out; whoever comes back with a late failure does not make it undone.
-RAN_OUT = or_(LEASES.c.ending == "lapsed", LEASES.c.ended_at >= LEASES.c.expires_at)
+# Words of conditions that an index has are written out: of a value that is bound, SQLite cannot tell that they agree.
+RAN_OUT = or_(LEASES.c.ending == literal_column("'lapsed'"), LEASES.c.ended_at >= LEASES.c.expires_at)
 # One that nobody came back from; who hands a trial back, however late, was not killed by it.
 ABANDONED = and_(RAN_OUT, LEASES.c.ending != "released")
+HAS_FAILED = TRIALS.c.state == literal_column("'failed'")
+IS_REPEAT = RESULTS.c.counted == false()
+
+# Asks, counts and looks at what is new must not grow with the campaign.
+INDICES_OF_2 = (
+    Index("genbayes_trials_to_offer", TRIALS.c.campaign_id, TRIALS.c.state, TRIALS.c.n_leases, TRIALS.c.number),
+    Index("genbayes_trials_by_revision", TRIALS.c.campaign_id, TRIALS.c.revision),
+    Index(
+        "genbayes_failures",
+        TRIALS.c.campaign_id,
+        TRIALS.c.finished_at,
+        sqlite_where=HAS_FAILED,
+        postgresql_where=HAS_FAILED,
+    ),
+    Index("genbayes_lapses", LEASES.c.trial_id, sqlite_where=RAN_OUT, postgresql_where=RAN_OUT),
+    Index("genbayes_repeats", RESULTS.c.trial_id, sqlite_where=IS_REPEAT, postgresql_where=IS_REPEAT),
+)
+
+
+def _several_responses_and_revisions(connection: Connection) -> None:
+    """Version 1 had one response, and no way to tell what is new."""
+    types = {"sqlite": "DOUBLE", "postgresql": "DOUBLE PRECISION"}
+    for table, column in (
+        (TRIALS, "further TEXT"),
+        (TRIALS, f"leased_at {types[connection.dialect.name]}"),
+        (TRIALS, "revision INTEGER DEFAULT 0 NOT NULL"),
+        (RESULTS, "further TEXT"),
+    ):
+        connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {column}"))
+    connection.execute(update(TRIALS).values(revision=TRIALS.c.number, leased_at=TRIALS.c.started_at))
+    connection.execute(text("DROP INDEX genbayes_trials_by_state"))
+    for index in INDICES_OF_2:
+        index.create(connection)
+
 
 # How a database of version v becomes one of version v + 1; each runs in one transaction with all that follow it.
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _several_responses_and_revisions}
 
 
 def schema_version(connection: Connection) -> int:

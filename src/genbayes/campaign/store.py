@@ -50,7 +50,7 @@ class Store:
     def __init__(self, database: Database, row: Row[Any]) -> None:
         self.database, self.campaign_id, self.name = database, int(row.id), str(row.name)
         self.space = Box(json.loads(row.space))
-        self.settings = Settings(**json.loads(row.settings))
+        self.settings = Settings.from_dict(json.loads(row.settings))
 
     @classmethod
     def create(
@@ -181,6 +181,7 @@ class Store:
                     created_at=row.created_at,
                     started_at=row.started_at,
                     finished_at=row.finished_at,
+                    further=tuple(json.loads(row.further)) if row.further else (),
                 )
             )
         return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from genbayes.campaign.responses import DEFAULT_NAMES
 from genbayes.data import Box
 from genbayes.data.box import Value
 
@@ -17,9 +18,9 @@ Outcome = Literal["counted", "repeat", "again", "failed", "late"]
 DAY = 86_400.0
 MAX_ATTEMPTS = 5  # lapsed leases of one trial: a few may have other causes, five are the run itself
 
-# The inputs stand between them, so none may have one of these names.
+# Inputs and responses stand between them, so none may have one of these names.
 FIRST_COLUMNS = ("number", "state")
-LAST_COLUMNS = ("y", "worker", "source", "n_leases", "created", "started", "finished", "reason")
+LAST_COLUMNS = ("worker", "source", "n_leases", "created", "started", "finished", "reason")
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Settings:
         lease_seconds: How long a trial is the asker's unless another time is asked for.
         budget: Trials in all; None for no limit.
         max_attempts: Leases of one trial that may lapse before it is given up as failed; None for any number.
+        responses: What each run gives, by name; a proposer looks at the first.
     """
 
     seed: int
@@ -86,6 +88,12 @@ class Settings:
     lease_seconds: float = DAY  # suits a job that nobody watches; workers ask for less and renew
     budget: int | None = None
     max_attempts: int | None = None  # what campaigns of before this setting began with; `create` sets a limit
+    responses: tuple[str, ...] = DEFAULT_NAMES
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Settings:
+        """Settings as JSON has them, those of older campaigns included."""
+        return cls(**{**kept, "responses": tuple(kept.get("responses", DEFAULT_NAMES))})
 
 
 @dataclass(frozen=True)
@@ -96,13 +104,14 @@ class Record:
         number: Which trial.
         state: "open" (never asked for, handed back, or its lease lapsed), "running", "done" or "failed".
         x: The inputs.
-        y: The response that counts, of a trial that is done.
+        y: The response that counts, of a trial that is done; the first of several.
         reason: Why a failed trial failed.
         source: Where the inputs come from: "initial", "proposed" or "added".
         worker: Who asked last, or whose result counts.
         n_leases: How often it was handed out.
         has_lapsed: Whether it waits to be offered again because its lease ran out.
         created_at, started_at, finished_at: When; None for what has not happened.
+        further: The responses after the first.
     """
 
     number: int
@@ -117,6 +126,12 @@ class Record:
     created_at: float
     started_at: float | None
     finished_at: float | None
+    further: tuple[float, ...] = ()
+
+    @property
+    def responses(self) -> tuple[float, ...]:
+        """Every response of a trial that is done, in the order of their names; empty for others."""
+        return () if self.y is None else (self.y, *self.further)
 
 
 @dataclass(frozen=True)
@@ -158,24 +173,26 @@ class Status:
         return {**asdict(self), "n_trials": self.n_trials}
 
 
-def to_frame(records: Sequence[Record], space: Box) -> pd.DataFrame:
-    """A table of trials: number, state, inputs, response, who ran it and when.
+def to_frame(records: Sequence[Record], space: Box, responses: Sequence[str] = DEFAULT_NAMES) -> pd.DataFrame:
+    """A table of trials: number, state, inputs, responses, who ran it and when.
 
     Args:
         records: The trials.
         space: The inputs.
+        responses: What the responses are called.
 
     Returns:
         One row a trial; times are in UTC.
     """
     import pandas as pd
 
-    rows = []
+    rows, no_response = [], (None,) * len(responses)
     for r in records:
         inputs = [r.x[name] for name in space.names]
         times = [r.created_at, r.started_at, r.finished_at]
-        rows.append([r.number, r.state, *inputs, r.y, r.worker, r.source, r.n_leases, *times, r.reason])
-    frame = pd.DataFrame(rows, columns=[*FIRST_COLUMNS, *space.names, *LAST_COLUMNS])
+        y = r.responses or no_response
+        rows.append([r.number, r.state, *inputs, *y, r.worker, r.source, r.n_leases, *times, r.reason])
+    frame = pd.DataFrame(rows, columns=[*FIRST_COLUMNS, *space.names, *responses, *LAST_COLUMNS])
     for column in ("created", "started", "finished"):
         frame[column] = pd.to_datetime(frame[column].astype(float), unit="s", utc=True)
-    return frame.astype({"y": float})
+    return frame.astype(dict.fromkeys(responses, float))

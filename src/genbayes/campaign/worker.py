@@ -1,7 +1,7 @@
 """A worker: runs any program for trial after trial, until the budget is spent or somebody ends it.
 
 Inputs go in as words of the program's command line, and as a JSON object on its standard input; the number of the trial
-is in the environment variable GENBAYES_TRIAL; the response is the last line of its output.
+is in the environment variable GENBAYES_TRIAL; the responses are the last line of its output.
 SIGTERM and Ctrl-C end it cleanly: the program is ended, the trial is handed back, and another worker can have it at
 once. The program has a process group of its own, so that it is ended with all its children. A worker that is killed
 outright lets its lease lapse; no more than that run is lost.
@@ -25,12 +25,13 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING
 
+from genbayes.campaign.responses import DEFAULT_NAMES, LONGEST_LINE, check_responses, last_line, parse_line, shorten
 from genbayes.campaign.running import SimulationFailed, Stopped, StopSignal, Tally, run_trials
 from genbayes.campaign.trial import Outcome, Status, Trial
 from genbayes.data import Box
 from genbayes.data.box import Value
 from genbayes.errors import InvalidInput, SimulatorBroken
-from genbayes.validation import check_response, suggest
+from genbayes.validation import suggest
 
 if TYPE_CHECKING:
     from genbayes.campaign.campaign import Campaign
@@ -41,7 +42,6 @@ WORD = re.compile(r"\w+")
 NUMBER = "number"  # the placeholder of the trial's number
 GRACE = 5.0  # seconds between asking a program to end and making it
 POLL = 0.1  # seconds between two looks at the stop signal
-TAIL = 65_536  # bytes of output in which the last line is looked for
 STDERR_TAIL = 2_000  # bytes of what a failed program complained about
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -52,7 +52,7 @@ def work(
     *,
     timeout: float | None = None,
     retries: int = 0,
-    key: str = "y",
+    key: str | None = None,
     file: str | None = None,
     budget: int | None = None,
     seconds: float | None = None,
@@ -70,7 +70,7 @@ def work(
         words: The program and its arguments, with `{name}` for an input.
         timeout: Seconds that one run may take.
         retries: How often a run that failed is tried again.
-        key: The name of the response where the last line is a JSON object.
+        key: The name of the response where the last line is a JSON object; None for the campaign's names.
         file: A file to read the response from instead of the output.
         budget: Trials in all; None for the campaign's.
         seconds: Time after which no further run is begun.
@@ -85,7 +85,8 @@ def work(
         How many runs ended how.
     """
     stop = StopSignal()
-    command = Command(words, campaign.space, timeout, retries, key, file, stop)
+    names = _check_key(key, campaign.settings.responses)
+    command = Command(words, campaign.space, timeout, retries, names, file, stop)
     with _until_signalled(stop):
         return run_trials(
             campaign,
@@ -130,8 +131,8 @@ class Command:
         space: The inputs there are.
         timeout: Seconds that one run may take; None for no limit.
         retries: How often a run that failed is tried again.
-        key: The name of the response where the last line is a JSON object.
-        file: A file to read the response from instead of the output; it may hold placeholders.
+        responses: The names of the responses where the last line is a JSON object, else their order.
+        file: A file to read the responses from instead of the output; it may hold placeholders.
         stop: Set from elsewhere to end it.
     """
 
@@ -139,7 +140,7 @@ class Command:
     space: Box
     timeout: float | None = None
     retries: int = 0
-    key: str = "y"
+    responses: Sequence[str] = DEFAULT_NAMES
     file: str | None = None
     stop: StopSignal = field(default_factory=StopSignal)
 
@@ -151,8 +152,8 @@ class Command:
         if shutil.which(self.words[0]) is None and not PLACEHOLDER.search(self.words[0]):
             raise InvalidInput(f"command must name a program that can be run, got {self.words[0]!r}; check its path")
 
-    def __call__(self, trial: Trial) -> float:
-        """The response of one trial.
+    def __call__(self, trial: Trial) -> tuple[float, ...]:
+        """The responses of one trial.
 
         Raises:
             SimulationFailed: Every try failed; the text says why the last one did.
@@ -167,7 +168,7 @@ class Command:
                     raise SimulationFailed(f"{error}{times}") from error
         raise AssertionError("a run either ends or raises")
 
-    def _run(self, trial: Trial) -> float:
+    def _run(self, trial: Trial) -> tuple[float, ...]:
         values = {**trial.x, NUMBER: trial.number}
         file = None if self.file is None else Path(fill(self.file, values))
         before = _stamp(file)
@@ -178,10 +179,15 @@ class Command:
             if code != 0:
                 raise SimulationFailed(_say_code(code) + _complaint(errors))
             if file is None:
-                return read_response(_tail(output, TAIL), self.key, "program must print y as its last line")
+                return read_responses(output, self.responses, f"program must print {self._wanted} as its last line")
         if _stamp(file) == before:
-            raise SimulationFailed(f"program must write y to {str(file)!r}, got no new file there")
-        return read_response(file.read_text(errors="replace"), self.key, f"{str(file)!r} must end with y")
+            raise SimulationFailed(f"program must write {self._wanted} to {str(file)!r}, got no new file there")
+        with open(file, "rb") as written:
+            return read_responses(written, self.responses, f"{str(file)!r} must end with {self._wanted}")
+
+    @property
+    def _wanted(self) -> str:
+        return shorten(self.responses) if len(self.responses) > 1 else "y"
 
     def _wait(self, words: list[str], trial: Trial, given: IO[bytes], output: IO[bytes], errors: IO[bytes]) -> int:
         """Exit code of the program, ended when its time is up or the stop signal comes."""
@@ -235,42 +241,47 @@ def _check_placeholders(word: str, known: Sequence[str]) -> None:
             )
 
 
-def read_response(text: str, key: str, rule: str) -> float:
-    r"""The response in the last line of a text: a number, or a JSON object that has it under `key`.
+def read_responses(stream: IO[bytes], names: Sequence[str], rule: str) -> tuple[float, ...]:
+    r"""The responses in the last line: a JSON number, array or object, or numbers between blanks or single commas.
 
     Args:
-        text: What a program printed.
-        key: The name of the response.
+        stream: What a program printed.
+        names: The responses.
         rule: What was expected, for messages.
 
     Returns:
-        The response.
+        The responses, in the order of their names.
 
     Example:
-        >>> read_response("reading mesh\n0.013\n", "y", ""), read_response('{"y": 2, "steps": 7}', "y", "")
-        (0.013, 2.0)
+        >>> from io import BytesIO
+        >>> read_responses(BytesIO(b"reading mesh\n0.013\n"), ["y"], "")
+        (0.013,)
+        >>> read_responses(BytesIO(b'{"lift": 2, "drag": 0.5, "steps": 7}'), ["drag", "lift"], "")
+        (0.5, 2.0)
     """
-    lines = text.split("\n") if text.strip() else []
-    last = next((line.strip() for line in reversed(lines) if line.strip()), None)
+    text = _tail(stream, LONGEST_LINE).rstrip()
+    last = last_line(text)
     if last is None:
         raise SimulationFailed(f"{rule}, got nothing")
-    try:
-        found = json.loads(last)
-    except json.JSONDecodeError:
-        found = _numbers(last)
-    if isinstance(found, dict):
-        if key not in found:
-            raise SimulationFailed(f"{rule}, got an object without {key!r}{suggest(key, found)}")
-        found = found[key]
-    return check_response(found)
+    if "\n" not in text and stream.tell() > LONGEST_LINE:  # its beginning is not in sight
+        raise SimulationFailed(f"{rule}, got a line of more than {LONGEST_LINE:,} bytes")
+    found = parse_line(last)
+    keys = found if isinstance(found, dict) else names
+    missing = next((name for name in names if name not in keys), None)
+    if missing is not None:
+        raise SimulationFailed(f"{rule}, got an object without {missing!r}{suggest(missing, keys)}")
+    return check_responses(found, names)
 
 
-def _numbers(line: str) -> list[float] | str:
-    """The numbers of a line, one or several; the line itself if there are others words."""
-    try:
-        return [float(word) for word in line.replace(",", " ").split()]
-    except ValueError:
-        return line
+def _check_key(key: str | None, names: Sequence[str]) -> Sequence[str]:
+    """The names to look for in a JSON line."""
+    if key is None:
+        return names
+    if len(names) > 1:
+        raise InvalidInput(
+            f"key must not be given for several responses, whose names are the keys ({', '.join(names)}), got {key!r}"
+        )
+    return [key]
 
 
 def _tail(stream: IO[bytes], n_bytes: int) -> str:

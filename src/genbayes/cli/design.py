@@ -70,6 +70,9 @@ def create(
     proposer: Annotated[
         str | None, typer.Option(metavar="random|model", help="Who proposes after the initial ones.")
     ] = None,
+    responses: Annotated[
+        str, typer.Option(metavar="NAMES", help="What a run gives, between commas; proposals look at the first.")
+    ] = "y",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -84,15 +87,17 @@ def create(
         raise InvalidInput("inputs must be given by --input or by --space, got " + ("both" if inputs else "neither"))
     box = read_space(space) if space is not None else parse_space(inputs or [])
     settings: dict[str, Any] = {"n_initial": n_initial, "initial": initial, "lease_seconds": lease_seconds}
-    settings |= {"budget": budget, "random_state": seed}
+    names = [name.strip() for name in responses.split(",")]
+    settings |= {"budget": budget, "random_state": seed, "responses": names}
     settings |= {} if max_attempts is None else {"max_attempts": max_attempts or None}
     settings |= {"proposer": proposer} if proposer else {}
     campaign = Campaign.create(url, name, box, **settings)
     if as_json:
-        print_json({"url": campaign.url, "space": box.to_json(), **campaign.status().to_dict()})
+        print_json({"url": campaign.url, "space": box.to_json(), "responses": names, **campaign.status().to_dict()})
         return
     spread = {"latin": "a Latin hypercube", "sobol": "a Sobol sequence"}[initial]
     facts = {"inputs": ", ".join(box.names), "initial trials": f"{campaign.settings.n_initial}, {spread}"}
+    facts |= {"responses": ", ".join(names)} if names != ["y"] else {}
     print_facts(f"Campaign {name} in {campaign.url}", facts | {"budget": str(budget or "no limit")})
     where = f"{shell_word(url)} {shell_word(name)}"
     words = " ".join(f"{{{each}}}" for each in box.names)
@@ -155,7 +160,7 @@ def tell(
     url: UrlArgument,
     name: NameArgument,
     number: NumberArgument,
-    y: Annotated[str, typer.Option(metavar="VALUE", help="The result of the run.")],
+    y: Annotated[str, typer.Option(metavar="VALUE", help="The result of the run; several as 0.1,0.2 or as JSON.")],
     lease: Lease = None,
     as_json: AsJson = False,
 ) -> None:
@@ -163,17 +168,17 @@ def tell(
 
     Example: genbayes design tell sqlite:///rocket.db rocket 17 --y 0.013 --lease 42
     """
-    from genbayes.validation import check_response
+    from genbayes.campaign.responses import check_responses, parse_line, show
 
-    campaign, value = _open(url, name), _number_or_text(y)
-    trial = _trial(number, lease)
+    campaign, trial = _open(url, name), _trial(number, lease)
+    names = campaign.settings.responses
     try:
-        check_response(value)
+        values = check_responses(parse_line(y), names)
     except InvalidInput as error:
         outcome = campaign.fail(trial, str(error))
         fate = "was recorded as failed" if outcome in ("failed", "again") else "was not changed"
         raise InvalidInput(f"{error}; trial {number} {fate}") from error
-    _show_outcome(number, campaign.tell(trial, value), as_json, y)
+    _show_outcome(number, campaign.tell(trial, values), as_json, f"y = {y}" if len(names) == 1 else show(values, names))
 
 
 @app.command()
@@ -200,6 +205,9 @@ def status(
         bool, typer.Option("--curve", help="Also show how the error falls with the runs, by cross-validation.")
     ] = False,
     report: Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page with pictures.")] = None,
+    response: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which of several responses; the first unless given.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where a campaign stands.
@@ -212,9 +220,10 @@ def status(
     check_paths([], {"--report": report})
     campaign = _open(url, name)
     state = campaign.status()
-    learnt = campaign.learning_curve(verbose=shows_progress()) if curve or report is not None else None
+    wanted = curve or report is not None
+    learnt = campaign.learning_curve(response=response, verbose=shows_progress()) if wanted else None
     if report is not None and learnt is not None:
-        write_campaign(report, campaign, state, learnt)
+        write_campaign(report, campaign, state, learnt, response=response)
     if as_json:
         print_json(
             {"url": campaign.url, **state.to_dict()}
@@ -241,7 +250,7 @@ def export(
     everything: Annotated[bool, typer.Option("--all", help="Every trial, with state, worker and times.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the runs as a table: inputs and y of those that are done, ready for `genbayes fit`.
+    """Write the runs as a table: inputs and responses of those that are done, ready for `genbayes fit`.
 
     Example: genbayes design export sqlite:///rocket.db rocket -o runs.csv
     """
@@ -252,7 +261,7 @@ def export(
     campaign = _open(url, name)
     frame = campaign.to_frame()
     if not everything:
-        frame = frame[frame["state"] == "done"][[*campaign.space.names, "y"]]
+        frame = frame[frame["state"] == "done"][[*campaign.space.names, *campaign.settings.responses]]
     if output is not None:
         write_table(frame, output)
     if as_json:
@@ -276,22 +285,15 @@ def _trial(number: int, lease: int | None) -> Trial | int:
     return number if lease is None else Trial(number, {}, lease)
 
 
-def _number_or_text(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
 def _trial_row(trial: Trial) -> list[str]:
     inputs = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in trial.x.values()]
     return [str(trial.number), *inputs, str(trial.lease)]
 
 
-def _show_outcome(number: int, outcome: str, as_json: bool, y: float | str = "") -> None:
+def _show_outcome(number: int, outcome: str, as_json: bool, result: str = "") -> None:
     words = {
-        "counted": f"Recorded trial {number}: y = {y}",
-        "repeat": f"Trial {number} already has a result; y = {y} was kept as a repeat",
+        "counted": f"Recorded trial {number}: {result}",
+        "repeat": f"Trial {number} already has a result; {result} was kept as a repeat",
         "again": f"Trial {number}: already recorded, nothing changed",
         "failed": f"Recorded trial {number} as failed",
         "late": f"Trial {number} is done or belongs to another worker now; nothing changed",

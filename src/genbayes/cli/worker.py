@@ -28,7 +28,9 @@ def worker(
     ] = None,
     timeout: Annotated[float | None, typer.Option(min=0, metavar="S", help="Time one run may take.")] = None,
     retries: Annotated[int, typer.Option(min=0, metavar="N", help="How often a failed run is tried again.")] = 0,
-    key: Annotated[str, typer.Option(metavar="NAME", help="The response in a JSON line.")] = "y",
+    key: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The response in a JSON line; y, or as the campaign calls it.")
+    ] = None,
     file: Annotated[
         str | None, typer.Option(metavar="PATH", help="Read the response from this file; {number} is the trial.")
     ] = None,
@@ -43,8 +45,8 @@ def worker(
 ) -> None:
     """Run a program for one trial after another; any number of workers, on any number of machines.
 
-    The response is its last line of output: a number, or a JSON object. The inputs are also on its standard input, as
-    JSON. SIGTERM and Ctrl-C end the worker cleanly and hand its trial back.
+    The response is its last line of output: a number, or a JSON object; several are a JSON object or array. The inputs
+    are also on its standard input, as JSON. SIGTERM and Ctrl-C end the worker cleanly and hand its trial back.
 
     Example: genbayes worker sqlite:///rocket.db rocket --timeout 600 -- ./simulate.sh {mach} {alpha}
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -43,7 +44,29 @@ KINDS = (("initial", MUTED, "o"), ("later", BLUE, "o"), ("failed", ORANGE, "x"))
 FIRST_LINE = 90  # characters of why a run failed
 
 
-def write_campaign(path: Path, campaign: Campaign, status: Status, learnt: LearningCurve) -> None:
+@dataclass(frozen=True)
+class Shown:
+    """Which response of a campaign a page shows.
+
+    Args:
+        name: Its name.
+        names: All responses of the campaign.
+    """
+
+    name: str
+    names: Sequence[str]
+
+    def value(self, record: Record, without: float = np.nan) -> float:
+        """The response of a trial, or what stands for one that is not done."""
+        return record.responses[self.names.index(self.name)] if record.responses else without
+
+
+ONE = Shown("y", ["y"])
+
+
+def write_campaign(
+    path: Path, campaign: Campaign, status: Status, learnt: LearningCurve, *, response: str | None = None
+) -> None:
     """Write the page of a campaign, whole or not at all.
 
     Args:
@@ -51,7 +74,9 @@ def write_campaign(path: Path, campaign: Campaign, status: Status, learnt: Learn
         campaign: The campaign.
         status: Where it stands.
         learnt: How its error fell with the runs.
+        response: Which response is drawn, by name; None for the first.
     """
+    shown = Shown(campaign.settings.responses[0] if response is None else response, campaign.settings.responses)
     numbers = [
         Tile("Done", str(status.n_done), f"of {status.budget}" if status.budget else "no limit set"),
         Tile("Running", str(status.n_running), f"{status.n_open} waiting"),
@@ -59,10 +84,11 @@ def write_campaign(path: Path, campaign: Campaign, status: Status, learnt: Learn
         Tile("Lapsed", str(status.n_lapses), f"{status.n_lapsed} to be offered again"),
     ]
     with default_settings():
-        figures = _figures(campaign, learnt)
+        figures = _figures(campaign, learnt, shown)
     facts = card("Where it stands", table(describe_status(status).items()))
     footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
-    subtitle = f"A campaign over {', '.join(campaign.space.names)}, kept in {campaign.url}."
+    of_several = f" Of {', '.join(shown.names)} it shows {shown.name}." if len(shown.names) > 1 else ""
+    subtitle = f"A campaign over {', '.join(campaign.space.names)}, kept in {campaign.url}.{of_several}"
     write_atomically(path, page(status.name, subtitle, [tiles(numbers), *figures, facts], footer).encode())
 
 
@@ -87,14 +113,14 @@ def _first_line(reason: str) -> str:
     return line if len(line) <= FIRST_LINE else line[:FIRST_LINE] + "..."
 
 
-def _figures(campaign: Campaign, learnt: LearningCurve) -> list[Html]:
+def _figures(campaign: Campaign, learnt: LearningCurve, shown: Shown) -> list[Html]:
     records: Sequence[Record] = campaign.records()
     order = figure(
         "Responses in order",
-        [drawing(draw_order(records), "order", "responses against trial numbers")],
+        [drawing(draw_order(records, shown), "order", "responses against trial numbers")],
         "A dot is a run, a cross a failed one; all are numbered in the order in which they were planned.",
     )
-    places = draw_places(records, campaign.space)
+    places = draw_places(records, campaign.space, shown)
     where = figure(
         "Where the runs went",
         [drawing(ax, f"places-{i}", f"runs over {pair}") for i, (pair, ax) in enumerate(places)],
@@ -104,8 +130,8 @@ def _figures(campaign: Campaign, learnt: LearningCurve) -> list[Html]:
         return [order, where]
     caption = (
         f"Each dot is the CRPS of a {learnt.model} on runs it had not seen (the average distance between prediction "
-        "and outcome, in the unit of y), cross-validated on the first runs, with one standard error. A flat end means "
-        f"that further runs help little. {tell_worth(learnt)} "
+        f"and outcome, in the unit of {shown.name}), cross-validated on the first runs, with one standard error. "
+        f"A flat end means that further runs help little. {tell_worth(learnt)} "
         "Runs that were chosen where the response is difficult are scored there."
     )
     curve = drawing(draw_curve(learnt), "curve", "CRPS of unseen runs against the number of runs")
@@ -124,33 +150,32 @@ def draw_curve(curve: LearningCurve) -> Axes:
     return ax
 
 
-def draw_order(records: Sequence[Record]) -> Axes:
+def draw_order(records: Sequence[Record], shown: Shown = ONE) -> Axes:
     """Responses in the order of the trials; failed ones along the bottom."""
     ax = new_axes(MEDIUM)
-    done = [record.y for record in records if record.y is not None]
-    floor = min(done, default=0.0)
+    floor = min((shown.value(record) for record in records if record.responses), default=0.0)
     for kind, colour, marker in KINDS:
         mine = [record for record in records if _kind(record) == kind]
-        y = [floor if record.y is None else record.y for record in mine]
+        y = [shown.value(record, floor) for record in mine]
         if mine:
             ax.plot([r.number for r in mine], y, marker, color=colour, markersize=4, linestyle="none", label=kind)
     if ax.get_lines():
         place_legend(ax)
-    label_axes(ax, "trial", "y")
+    label_axes(ax, "trial", shown.name)
     return ax
 
 
-def draw_places(records: Sequence[Record], space: Box) -> list[tuple[str, Axes]]:
+def draw_places(records: Sequence[Record], space: Box, shown: Shown = ONE) -> list[tuple[str, Axes]]:
     """Where the runs went: a panel for each pair of the first inputs, or one along the only input."""
-    pairs = list(combinations(space.names, 2))[:MOST_PANELS] or [(space.names[0], "y")]
-    return [(f"{first} and {second}", _draw_pair(records, space, first, second)) for first, second in pairs]
+    pairs = list(combinations(space.names, 2))[:MOST_PANELS] or [(space.names[0], shown.name)]
+    return [(f"{first} and {second}", _draw_pair(records, space, first, second, shown)) for first, second in pairs]
 
 
-def _draw_pair(records: Sequence[Record], space: Box, first: str, second: str) -> Axes:
+def _draw_pair(records: Sequence[Record], space: Box, first: str, second: str, shown: Shown) -> Axes:
     ax = new_axes(PANEL)
     for kind, colour, marker in KINDS:
         mine = [record for record in records if _kind(record) == kind]
-        x, y = (_positions(mine, space, name) for name in (first, second))
+        x, y = (_positions(mine, space, name, shown) for name in (first, second))
         ax.plot(x, y, marker, color=colour, markersize=3.5, linestyle="none", alpha=0.8)
     for axis, name in (("x", first), ("y", second)):
         _scale(ax, axis, space.inputs.get(name))
@@ -167,10 +192,10 @@ def _kind(record: Record) -> str | None:
     return "initial" if record.source == "initial" else "later"
 
 
-def _positions(records: Sequence[Record], space: Box, name: str) -> list[float]:
+def _positions(records: Sequence[Record], space: Box, name: str, shown: Shown) -> list[float]:
     kind = space.inputs.get(name)
     if kind is None:  # the response, beside an only input
-        return [np.nan if record.y is None else record.y for record in records]
+        return [shown.value(record, np.nan) for record in records]
     values = [record.x[name] for record in records]
     return [kind.values.index(value) if isinstance(kind, Choice) else float(value) for value in values]
 

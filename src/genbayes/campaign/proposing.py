@@ -1,0 +1,118 @@
+"""Proposers by name, so that a database can say who proposes, and the points they propose, checked.
+
+A proposer of your own is given to a campaign as an object, or registered under a name, which the database keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from genbayes.arrays import FloatArray
+from genbayes.data import Box
+from genbayes.data.box import Point
+from genbayes.errors import InvalidInput
+from genbayes.validation import check_choice
+
+if TYPE_CHECKING:
+    from genbayes.design import Proposer
+
+Home = str | Callable[[], "Proposer"]
+
+# Ours, imported when one is first asked: some stand on torch.
+OURS: dict[str, Home] = {
+    "random": "genbayes.design.proposers:RandomProposer",
+    "model": "genbayes.design.proposers:ModelProposer",
+}
+DEFAULT_PROPOSER = "model"
+CUSTOM = "custom"  # what a database says of an object
+PLUG_INS = "genbayes.proposers"  # the group of entry points
+_own: dict[str, Home] = {}
+
+
+def register_proposer(name: str, make: Home) -> None:
+    """Give a proposer a name that `Campaign.create(proposer=name)` and the database know.
+
+    A worker started from the shell does not run your code: for it, an installed package names the class in the entry
+    point group `genbayes.proposers`.
+
+    Args:
+        name: What to call it; new, or the same class again.
+        make: The class or a function, called without arguments; or "module:Class", imported when it is needed.
+
+    Example:
+        >>> from genbayes.design import ModelProposer
+        >>> register_proposer("paper", lambda: ModelProposer("ensemble", "disagreement"))
+        >>> sorted(registered_proposers())[:3]
+        ['model', 'paper', 'random']
+        >>> forget = _own.pop("paper")
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput(f"name must be text, got {name!r}")
+    if name in OURS or name == CUSTOM:
+        raise InvalidInput(f"name must be new, got {name!r}, which is ours; choose another")
+    if not (":" in make if isinstance(make, str) else callable(make)):
+        raise InvalidInput(f"make must be a class, a function or 'module:Class', got {make!r}")
+    _own[name] = make
+
+
+def registered_proposers() -> dict[str, Home]:
+    """All proposers by name: ours, those of plug-ins, your own."""
+    return {**OURS, **{point.name: point.load for point in _entry_points()}, **_own}
+
+
+@cache
+def _entry_points() -> tuple[metadata.EntryPoint, ...]:
+    return tuple(metadata.entry_points(group=PLUG_INS))
+
+
+def check_proposer(proposer: str | Proposer) -> str:
+    """What the database calls a proposer: a name that is known, or "custom" for an object with `propose`."""
+    if isinstance(proposer, str):
+        return check_choice(proposer, "proposer", registered_proposers())
+    if not callable(getattr(proposer, "propose", None)) or isinstance(proposer, type):
+        raise InvalidInput(f"proposer must be a name or an object with a method propose, got {proposer!r:.60}")
+    return CUSTOM
+
+
+def make_proposer(name: str, campaign: str) -> Proposer:
+    """The proposer that a campaign was created with, by what its database says."""
+    if name == CUSTOM:
+        raise InvalidInput(
+            f"proposer must be given to open {campaign!r}, which was created with your own, got none; "
+            "or register_proposer it under a name before the campaign is created"
+        )
+    known = registered_proposers()
+    if name not in known:
+        raise InvalidInput(
+            f"proposer of campaign {campaign!r} must be known here, got {name!r}; register_proposer it before it is "
+            f"asked, or name it in the entry point group {PLUG_INS!r} of an installed package"
+        )
+    home: Any = known[name]
+    if isinstance(home, str):
+        module, _, attribute = home.partition(":")
+        home = getattr(import_module(module), attribute)
+    made = home()
+    proposer: Proposer = made() if isinstance(made, type) else made  # an entry point gives the class
+    return proposer
+
+
+def propose_points(
+    proposer: Proposer,
+    space: Box,
+    X_done: FloatArray,
+    y_done: FloatArray,
+    X_running: FloatArray,
+    n: int,
+    rng: np.random.Generator,
+) -> list[Point]:
+    """The inputs of the next n trials, if they are what a proposer promises; see `Proposer.propose`."""
+    U = np.asarray(proposer.propose(space, X_done, y_done, X_running, n, rng), dtype=np.float64)
+    if U.shape != (n, space.d) or not np.isfinite(U).all():
+        shape = (n, space.d)
+        raise InvalidInput(f"proposer must return finite points of shape {shape}, got {U.tolist()!r:.60}")
+    return list(space.from_unit(np.clip(U, 0.0, 1.0)))

@@ -57,6 +57,18 @@ class GenBayesWarning(UserWarning):
     """Base of every warning that genbayes gives; the text says what was done instead."""
 
 
+class CopiesCountedOnce(GenBayesWarning):
+    """Equal rows were counted once in a calibration, though they may be runs of their own."""
+
+
+class WeightsRescaled(GenBayesWarning):
+    """Weights that are no whole numbers were rescaled to mean one, since they cannot be counts of runs."""
+
+
+class FarFromRuns(GenBayesWarning):
+    """Some rows that were predicted lie far from every training input, where a surrogate can only guess."""
+
+
 class RepeatKept(GenBayesWarning):
     """A finished trial was told another result, which was kept as a repeat and not counted."""
 

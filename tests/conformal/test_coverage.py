@@ -127,10 +127,72 @@ def test_coverage_holds_within_groups_that_differ() -> None:
 def test_ties_only_add_coverage() -> None:
     """Responses 0, 1, 2 and a model that knows nothing: an interval ends on a value and must contain it."""
     level, covered = 0.6, []
-    flat = Slope().fit(np.ones((2, 1)), np.full(2, 0.3))
+    flat = Constant(0.3)
     for rng in np.random.default_rng(5).spawn(100):
-        y = rng.integers(3, size=21).astype(float)
-        model = ConformalSurrogate(flat, level, "prefit").fit(np.ones((20, 1)), y[:20])
-        lower, upper = model.predict_interval(np.ones((1, 1)))
+        X, y = rng.uniform(size=(21, 1)), rng.integers(3, size=21).astype(float)
+        model = ConformalSurrogate(flat, level, "prefit").fit(X[:20], y[:20])
+        lower, upper = model.predict_interval(X[20:])
         covered.append(float(lower[0] <= y[20] <= upper[0]))
     assert np.mean(covered) > level - 3 * math.sqrt(level * (1 - level) / 100)
+
+
+class Constant(Surrogate):
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def predict_distribution(self, X: np.ndarray) -> Normal:
+        return Normal(np.full(len(X), self.value), 0.1)
+
+
+class Nearest(Surrogate):
+    """Knows runs by heart: the mean of those at the nearest input, hardly any spread."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> "Nearest":
+        self.n_learnt = len(y)
+        self.X, group = np.unique(X, axis=0, return_inverse=True)
+        self.y = np.bincount(group.ravel(), y) / np.bincount(group.ravel())
+        return self
+
+    def predict_distribution(self, X: np.ndarray) -> Normal:
+        return Normal(self.y[np.abs(X - self.X.T).argmin(axis=1)], 0.01)
+
+
+@pytest.mark.parametrize(("method", "n_scores"), [("split", 25), ("cross", 100), ("prefit", 100)])
+def test_rows_given_three_times_are_never_parted_and_count_once(draw, method: str, n_scores: int) -> None:
+    def three_times(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        order = rng.permutation(np.repeat(np.arange(n), 3))
+        X, y = draw(n, rng)
+        return X[order], y[order]
+
+    model = Nearest().fit(*draw(100, np.random.default_rng(6))) if method == "prefit" else Nearest()
+    make = lambda: ConformalSurrogate(model, 0.9, method, random_state=0)  # noqa: E731
+    mean, standard_error = mean_and_error(cover(make, three_times, 100, seed=7, n_replicates=60))
+    expected = math.ceil((n_scores + 1) * 0.9) / (n_scores + 1)
+    allowed = 1 if method == "cross" else 0.02  # a nearest run changes with every row left out
+    assert -3 * standard_error < mean - expected < 3 * standard_error + allowed  # false alarm 1 in 370
+    fitted = make().fit(*three_times(100, np.random.default_rng(8)))
+    assert len(fitted.scores_) == n_scores
+    assert fitted.n_rows_ == 100
+    if method != "prefit":  # the model learns from every copy
+        assert fitted.models_[0].n_learnt == {"split": 225, "cross": 240}[method]
+
+
+def draw_repeats(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Five runs at each of n inputs, most of whose spread is the input's own; new runs are N(x, (1 + x)^2)."""
+    X = rng.uniform(size=(n, 1))
+    y = X + (1 + X) * (0.95 * rng.standard_normal((n, 1)) + math.sqrt(1 - 0.95**2) * rng.standard_normal((n, 5)))
+    return np.repeat(X, 5, axis=0), y.ravel()
+
+
+@pytest.mark.parametrize("method", ["split", "cross"])
+def test_where_inputs_repeat_coverage_at_new_inputs_is_had_by_splitting_inputs(method: str) -> None:
+    found = {}
+    for unit in ("run", "input"):
+        make = lambda: ConformalSurrogate(Nearest(), 0.8, method, unit=unit, random_state=0)  # noqa: B023, E731
+        found[unit] = mean_and_error(cover(make, draw_repeats, 40, seed=9, n_replicates=60))
+    mean, standard_error = found["input"]
+    n_inputs = 10 if method == "split" else 40
+    expected = math.ceil((n_inputs + 1) * 0.8) / (n_inputs + 1)
+    assert mean - expected > -3 * standard_error  # false alarm 1 in 740
+    assert method == "cross" or mean - expected < 3 * standard_error
+    assert found["run"][0] < 0.5  # runs at inputs that the model has learnt say nothing of new ones

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import cross_val_score
 
 from genbayes import ConformalSurrogate, Empirical, InvalidInput, Normal, QuantileFunction, QuantileSurrogate, load
-from genbayes.errors import UnreadableFile
+from genbayes.errors import CopiesCountedOnce, UnreadableFile
 from genbayes.models.base import Surrogate
 from genbayes.models.gp.stationary import StationaryGP
 from genbayes.persistence import State, read_state, write_state
@@ -300,6 +300,7 @@ FITTED = StationaryGP(n_starts=1).fit(X[::-1], Y[::-1])
         ({"level": 1.0}, "level must lie strictly between 0 and 1, got 1.0"),
         ({"level": "0.9"}, "level must lie strictly between 0 and 1, got '0.9'"),
         ({"method": "full"}, "method must be one of 'split', 'cross', 'prefit', got 'full'"),
+        ({"unit": "row"}, "unit must be one of 'run', 'input', got 'row'"),
         ({"method": "croos"}, "got 'croos'; did you mean 'cross'"),
         ({"n_folds": 1}, "n_folds must be a whole number of at least 2, got 1"),
         ({"calibration_share": 1.0}, "calibration_share must lie strictly between 0 and 1, got 1.0"),
@@ -370,3 +371,66 @@ def test_the_summary_says_what_is_promised() -> None:
     assert (cross["method"], cross["calibration rows"]) == ("cross, 5 folds", "100")
     grouped = make("prefit", level=0.8).fit(X, y, groups=np.arange(100) % 3).summary()
     assert (grouped["groups"], grouped["calibration rows"]) == ("3", "33 to 34 a group")
+
+
+@pytest.mark.parametrize("reload", [False, True])
+@pytest.mark.parametrize(
+    ("unit", "shared", "sentence"),
+    [
+        ("run", Y[:1], r"X must hold rows that the model has not learnt from, got 1 of 41 rows \(row 40\) of its fit"),
+        ("input", Y[:1] + 1, r"X must hold inputs that the model has not learnt from, got 1 of 41 rows \(row 40\)"),
+        ("run", Y[:1] + 1, None),  # another run at that input
+    ],
+)
+def test_a_row_of_the_fit_among_those_that_calibrate_is_refused(
+    unit: str, shared, sentence: str | None, reload: bool, tmp_path: Path
+) -> None:
+    model = load(FITTED.save(tmp_path / "model.gb")) if reload else FITTED
+    fresh, y = draw_runs(40, seed=98)
+    X_cal, y_cal = np.vstack([fresh, X[:1]]), np.concatenate([y, shared])
+    calibrate = ConformalSurrogate(model, method="prefit", unit=unit)
+    if sentence is None:
+        assert len(calibrate.fit(X_cal, y_cal).scores_) == 41
+        return
+    with pytest.raises(InvalidInput, match=sentence):
+        calibrate.fit(X_cal, y_cal)
+
+
+@pytest.mark.parametrize(
+    "as_table",
+    [
+        np.asarray,
+        lambda X: pd.DataFrame(X, columns=["a", "b"]).assign(gas="He"),
+        lambda X: [[str(v) for v in row] for row in X],
+    ],
+)
+def test_copies_are_found_in_any_table_and_never_parted(as_table) -> None:
+    class Text(Fixed):
+        def fit(self, X, y):
+            self.rows = {str(row) for row in np.asarray(X).tolist()}
+            return self
+
+        def predict_distribution(self, X):
+            assert not self.rows & {str(row) for row in np.asarray(X).tolist()}
+            return super().predict_distribution(X)
+
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(40), 2))
+    for method, n_scores in (("split", 19), ("cross", 40)):
+        wrapped = ConformalSurrogate(Text(Normal([10.0], 2.0)), method=method, random_state=0)
+        assert len(wrapped.fit(as_table(X[order]), Y[order]).scores_) == n_scores
+
+
+def test_equal_rows_that_may_be_runs_of_their_own_are_told_and_copies_are_not() -> None:
+    x, y = np.repeat(X[:40], 2, axis=0), np.repeat(Y[:40], 2)
+    make("split").fit(x, y)
+    coarse = np.vstack([x, x[:1]]), np.append(y, y[0] + 1)  # one input with the responses a, a, b
+    with pytest.warns(CopiesCountedOnce, match="1 of 81 rows repeat another at inputs that have other responses"):
+        make("split").fit(*coarse)
+    assert make("split", unit="input").fit(*coarse).summary()["coverage of"] == "runs at new inputs"
+
+
+def test_a_unit_in_two_groups_is_not_parted_and_calibrates_both() -> None:
+    x, y = np.vstack([X, X[:30]]), np.concatenate([Y, Y[:30]])
+    groups = np.repeat(["a", "b"], [80, 30])
+    fitted = make("prefit", level=0.8).fit(x[50:], y[50:], groups=groups[50:])
+    np.testing.assert_array_equal(np.bincount(fitted.codes_), [30, 30])

@@ -8,8 +8,10 @@ response is checked; their inputs are their own affair.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,14 +28,14 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from genbayes.arrays import BoolArray, FloatArray, IntArray
+from genbayes.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from genbayes.conformal.recalibration import ScoreMap, highest_level, require_support, rows_needed
 from genbayes.data import as_table, check_fit_data, check_predict_data, learn_categories, require_variation
-from genbayes.data.columns import MIN_ROWS
-from genbayes.data.dataset import Dataset
+from genbayes.data.columns import MIN_ROWS, is_frame
+from genbayes.data.dataset import Dataset, merged_numbers, rows_among
 from genbayes.data.folds import deal_folds
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
-from genbayes.errors import GenBayesError, InvalidInput
+from genbayes.errors import CopiesCountedOnce, GenBayesError, InvalidInput
 from genbayes.models.base import ScaledSurrogate
 from genbayes.models.protocols import Fits, Predicts
 from genbayes.validation import describe_rows, require_no_dates
@@ -54,6 +56,8 @@ class Rows:
         weight: Positive weights, shape (n,), or None.
         codes: Number of each row's group, shape (n,).
         number: Number of each row in the user's table, shape (n,).
+        unit: Number of what each row belongs to that counts once and is never split, shape (n,): its equal rows, or all
+            rows at its input. Numbers go by first appearance.
     """
 
     X: ArrayLike
@@ -61,6 +65,7 @@ class Rows:
     weight: FloatArray | None
     codes: IntArray
     number: IntArray
+    unit: IntArray
 
     def __len__(self) -> int:
         return len(self.y)
@@ -69,7 +74,19 @@ class Rows:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         X = self.X[rows] if isinstance(self.X, np.ndarray) else _safe_indexing(self.X, rows)
-        return Rows(X, self.y[rows], weight, self.codes[rows], self.number[rows])
+        return Rows(X, self.y[rows], weight, self.codes[rows], self.number[rows], _renumber(self.unit[rows]))
+
+    def unit_codes(self) -> IntArray:
+        """Group of each unit, that of its first row."""
+        return self.codes[np.unique(self.unit, return_index=True)[1]]
+
+    def one_of_each_unit(self, n_groups: int, rng: np.random.Generator | None) -> BoolArray:
+        """One row of each unit in each group, shape (n,): the first, or a random one where a generator is given."""
+        order = np.arange(len(self)) if rng is None else rng.permutation(len(self))
+        _, first = np.unique((self.unit * n_groups + self.codes)[order], return_index=True)
+        chosen = np.zeros(len(self), dtype=bool)
+        chosen[order[first]] = True
+        return chosen
 
 
 def fewest_rows(model: Predicts) -> int:
@@ -86,6 +103,7 @@ def take_rows(
     groups: ArrayLike | None,
     *,
     learns: bool,
+    unit: str,
 ) -> tuple[Rows, Groups, int]:
     """The user's rows, checked; those of weight zero are left out, as if they had not been given.
 
@@ -97,6 +115,7 @@ def take_rows(
         sample_weight: Weights, shape (n,), or None.
         groups: Labels, shape (n,), or None.
         learns: Whether the model is going to be fitted to some of the rows.
+        unit: What counts once: "run", equal rows, or "input", all rows at one input.
 
     Returns:
         The rows, the groups, and the number of distinct rows.
@@ -104,12 +123,10 @@ def take_rows(
     X = _as_rows(X)
     try:
         if learns and isinstance(model, ScaledSurrogate):
-            matrix, y = check_fit_data(estimator, X, y, learn_categories(X, model.categorical))
+            _, y = check_fit_data(estimator, X, y, learn_categories(X, model.categorical))
             require_variation(y, len(y))
-            n_distinct = len(Dataset.merged(matrix, y))
         else:
             X, y = _check_response(estimator, X, y)
-            n_distinct = len(y)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -118,10 +135,64 @@ def take_rows(
     except ValueError as error:
         raise InvalidInput(str(error)) from error
     known = Groups.learn(groups, len(y))
-    rows = Rows(X, y, weight, known.encode(groups, len(y)), np.arange(len(y)))
+    inputs = _numbers_of_inputs(X, len(y))
+    runs = merged_numbers(inputs[:, None], y)
+    rows = Rows(
+        X, y, weight, known.encode(groups, len(y)), np.arange(len(y)), _renumber(runs if unit == "run" else inputs)
+    )
+    if unit == "run":
+        _warn_of_copies(inputs, runs)
     if weight is not None and (weight == 0).any():
         rows = rows.take(np.flatnonzero(weight > 0))
-    return rows, known, n_distinct
+    return rows, known, int(runs.max()) + 1
+
+
+def _numbers_of_inputs(X: ArrayLike, n: int) -> IntArray:
+    """Number of the distinct input that each row has, (n,); rows of things that cannot be compared are all distinct."""
+    if is_frame(X):
+        columns = [X.iloc[:, j].to_numpy() for j in range(X.shape[1])]
+    else:
+        try:
+            columns = list(np.asarray(X).reshape(n, -1).T)
+        except (TypeError, ValueError):
+            return np.arange(n)
+    if not columns:
+        return np.arange(n)
+    return merged_numbers(np.column_stack([_comparable(column) for column in columns]), np.zeros(n))
+
+
+def _comparable(column: AnyArray) -> FloatArray:
+    """A column as numbers that are equal where its values are, (n,) -> (n,)."""
+    if column.dtype.kind in "biuf":
+        return np.asarray(column, dtype=np.float64)
+    code: dict[object, int] = {}
+    try:
+        return np.array([code.setdefault(value, len(code)) for value in column.tolist()], dtype=np.float64)
+    except TypeError:  # values that cannot be looked up
+        return np.arange(len(column), dtype=np.float64)
+
+
+def _renumber(unit: IntArray) -> IntArray:
+    """Numbers from 0 in the order of first appearance, (n,) -> (n,)."""
+    _, first, inverse = np.unique(unit, return_index=True, return_inverse=True)
+    place = np.empty(len(first), dtype=np.int64)
+    place[np.argsort(first)] = np.arange(len(first))
+    return place[inverse.reshape(-1)]
+
+
+def _warn_of_copies(inputs: IntArray, runs: IntArray) -> None:
+    """Say so where equal rows may be runs of their own: at inputs that other responses were seen at, too."""
+    is_copy = np.ones(len(runs), dtype=bool)
+    is_copy[np.unique(runs, return_index=True)[1]] = False
+    responses = np.bincount(inputs[~is_copy], minlength=int(inputs.max()) + 1)  # different ones at each input
+    doubtful = int((is_copy & (responses[inputs] > 1)).sum())
+    if doubtful:
+        warnings.warn(
+            f"equal rows count once in the guarantee, as copies: {doubtful} of {len(runs)} rows repeat another at inputs "
+            "that have other responses, too; if they are runs of their own, pass unit='input'",
+            CopiesCountedOnce,
+            stacklevel=4,
+        )
 
 
 def check_new(estimator: BaseEstimator, X: ArrayLike) -> ArrayLike:
@@ -243,9 +314,15 @@ def _as_labels(groups: ArrayLike, n: int) -> list[Label]:
 
 
 def draw_split(
-    codes: IntArray, groups: Groups, level: float, share: float | None, fewest: int, rng: np.random.Generator
+    codes: IntArray,
+    groups: Groups,
+    level: float,
+    share: float | None,
+    fewest: int,
+    rng: np.random.Generator,
+    what: str = "rows",
 ) -> BoolArray:
-    """A random split of n rows.
+    """A random split of n rows, or of other units that count once.
 
     Args:
         codes: Group of each row, shape (n,).
@@ -254,6 +331,7 @@ def draw_split(
         share: Share of calibration rows; None for a quarter, at most 1,000, but as many as the level needs.
         fewest: Rows that the model needs at least.
         rng: Source of the split.
+        what: What is split, for messages.
 
     Returns:
         Which rows calibrate, shape (n,).
@@ -265,7 +343,7 @@ def draw_split(
     """
     held_out = np.zeros(len(codes), dtype=bool)
     if share is None:
-        _require_rows(codes, groups, level, fewest)
+        _require_rows(codes, groups, level, fewest, what)
     for code in range(len(groups)):
         rows = np.flatnonzero(codes == code)
         n_held = _count(len(rows), level) if share is None else round(share * len(rows))
@@ -273,14 +351,20 @@ def draw_split(
         held_out[rng.permutation(rows)[:n_held]] = True
     if (~held_out).sum() < fewest:
         raise InvalidInput(
-            f"X must leave at least {fewest} rows to learn from, got {(~held_out).sum()} of {len(codes)}; "
+            f"X must leave at least {fewest} {what} to learn from, got {(~held_out).sum()} of {len(codes)}; "
             "lower level or calibration_share, or give more rows"
         )
     return held_out
 
 
 def draw_folds(
-    codes: IntArray, groups: Groups, level: float, n_folds: int, fewest: int, rng: np.random.Generator
+    codes: IntArray,
+    groups: Groups,
+    level: float,
+    n_folds: int,
+    fewest: int,
+    rng: np.random.Generator,
+    what: str = "rows",
 ) -> IntArray:
     """Random folds of n rows, of nearly equal sizes; arguments as in `draw_split`.
 
@@ -296,7 +380,7 @@ def draw_folds(
     needed = max(n_folds, math.ceil(fewest * n_folds / (n_folds - 1)))
     if n < needed:
         raise InvalidInput(
-            f"X must have at least {needed} rows for method='cross' with {n_folds} folds, got {n}; give more rows"
+            f"X must have at least {needed} {what} for method='cross' with {n_folds} folds, got {n}; give more"
         )
     for code, size in enumerate(np.bincount(codes, minlength=len(groups))):
         require_support(int(size), level, groups.whose(code))
@@ -309,7 +393,7 @@ def _count(n: int, level: float) -> int:
     return max(min(math.ceil(SHARE * n), ENOUGH), rows_needed(level))
 
 
-def _require_rows(codes: IntArray, groups: Groups, level: float, fewest: int) -> None:
+def _require_rows(codes: IntArray, groups: Groups, level: float, fewest: int, what: str) -> None:
     """Enough rows in each group for the level, and in all for the model."""
     n, need = len(codes), rows_needed(level)
     if groups.labels:
@@ -319,10 +403,10 @@ def _require_rows(codes: IntArray, groups: Groups, level: float, fewest: int) ->
     if n < total:
         spare = (n - fewest) // len(groups)
         most = math.floor(1e4 * highest_level(max(spare, 0))) / 1e4
-        rescue = f"lower level to {most:g} or use method='cross'" if most > 0 else "give more rows"
+        rescue = f"lower level to {most:g} or use method='cross'" if most > 0 else f"give more {what}"
         calibrate = f"{need} to calibrate" + (" each group" if groups.labels else "")
         raise InvalidInput(
-            f"X must have at least {total} rows for method='split' at level {level!r} "
+            f"X must have at least {total} {what} for method='split' at level {level!r} "
             f"({calibrate}, {fewest} to learn from), got {n}; {rescue}"
         )
 
@@ -369,15 +453,20 @@ def unset_seeds(model: Predicts | None) -> list[str]:
     )
 
 
-def require_unseen(model: Predicts | None, rows: Rows) -> None:
-    """Refuse to calibrate a fitted model of this library on the very rows it was fitted to."""
-    if isinstance(model, ScaledSurrogate) and hasattr(model, "fingerprint_"):
-        X = check_predict_data(model, rows.X, model.coders_)
-        if Dataset.merged(X, rows.y).fingerprint() == model.fingerprint_:
-            raise InvalidInput(
-                "X must hold rows that the model has not learnt from, got the very rows of its fit; "
-                "hold some out, or use method='split'"
-            )
+def require_unseen(model: Predicts | None, rows: Rows, unit: Literal["run", "input"]) -> None:
+    """Refuse to calibrate a fitted model of this library on rows, or where inputs count on inputs, that it learnt."""
+    if not isinstance(model, ScaledSurrogate) or not hasattr(model, "row_hashes_"):
+        return
+    X = check_predict_data(model, rows.X, model.coders_)
+    seen = rows_among(model.row_hashes_, X, rows.y, unit)
+    if Dataset.merged(X, rows.y).fingerprint() == model.fingerprint_:  # all that older files know
+        seen = np.ones(len(rows), dtype=bool)
+    if seen.any():
+        what = "rows" if unit == "run" else "inputs"
+        raise InvalidInput(
+            f"X must hold {what} that the model has not learnt from, got {describe_rows(seen)} of its fit; "
+            "hold some out, or use method='split'"
+        )
 
 
 def score_rows(model: Predicts, least: float, rows: Rows) -> FloatArray:

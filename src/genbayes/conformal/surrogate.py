@@ -51,6 +51,7 @@ from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice, check_count, check_level
 
 METHODS = ("split", "cross", "prefit")
+UNITS = {"run": "distinct rows", "input": "distinct inputs"}
 LEARNT_ONLY = -1  # fold of a row that calibrates nothing
 
 
@@ -61,7 +62,8 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
 
         P(y in interval(level)) = ceil((n + 1) level) / (n + 1), within [level, level + 1 / (n + 1)),
 
-    whatever the model and the distribution of the runs, as long as scores do not tie (ties only add coverage). The
+    whatever the model and the distribution of the runs, as long as scores do not tie (ties only add coverage). Equal
+    rows, copies of one run, are never parted and count once in n; the model learns from all of them. The
     probability is over calibration rows and new run together. Every other quantile is recalibrated too: the share below
     Q(tau) is tau up to 1 / (n + 1), at some seventy levels that are joined by lines. Beyond level 1 / (n + 1) from
     either end no row has been seen; the tails there are the model's own, stretched as the calibration rows stretched
@@ -76,6 +78,9 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         calibration_share: Share of the rows that "split" calibrates on; None for a quarter, but at most 1,000 and
             never fewer than the level needs.
         n_folds: Folds of "cross".
+        unit: What is exchangeable and counts once: "run", each distinct row; or "input", for designs that repeat
+            inputs on purpose. Then all runs at an input stay together, one of them drawn at random calibrates, and
+            coverage holds for a run at a new input.
         random_state: Seed of the split or the folds, and of copies whose own `random_state` is None.
 
     Attributes:
@@ -118,6 +123,7 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         *,
         calibration_share: float | None = None,
         n_folds: int = 5,
+        unit: str = "run",
         random_state: RandomState = None,
     ) -> None:
         self.model = model
@@ -125,6 +131,7 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         self.method = method
         self.calibration_share = calibration_share
         self.n_folds = n_folds
+        self.unit = unit
         self.random_state = random_state
 
     def fit(
@@ -151,17 +158,18 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         self._check_settings(model, sample_weight)
         level, learns = check_level(self.level), self.method != "prefit"
         rng_rows, rng_models = as_generator(self.random_state).spawn(2)
-        rows, known_groups, n_distinct = take_rows(self, model, X, y, sample_weight, groups, learns=learns)
+        rows, known_groups, n_distinct = take_rows(self, model, X, y, sample_weight, groups, learns=learns, unit=self.unit)
         folds = self._assign(rows, known_groups, level, fewest_rows(model), rng_rows)
+        used = folds != LEARNT_ONLY
+        used &= rows.one_of_each_unit(len(known_groups), None if self.unit == "run" else rng_rows)
         models, slopes, scores = [], [], np.zeros(len(rows))
         for fold in range(folds.max() + 1):
             known = rows.take(np.flatnonzero(folds != fold)) if learns else rows
             models.append(fit_copy(model, known, rng_models) if learns else model)
             # a constant of the rows learnt from; "prefit" knows these alone, of which one more changes hardly a digit
             slopes.append(least_slope(known.y))
-            held_out = np.flatnonzero(folds == fold)
+            held_out = np.flatnonzero(used & (folds == fold))
             scores[held_out] = score_rows(models[-1], slopes[-1], rows.take(held_out))
-        used = folds != LEARNT_ONLY
         self.level_, self.models_, self.least_slopes_, self.groups_ = level, models, slopes, known_groups
         self.scores_, self.folds_, self.codes_, self.n_rows_ = scores[used], folds[used], rows.codes[used], n_distinct
         return self
@@ -246,6 +254,7 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
             "groups": str(len(self.groups_)),
             "calibration rows": f"{sizes.min()} to {sizes.max()} a group" if len(sizes) > 1 else str(sizes[0]),
             "level": f"{self.level_:g}",
+            "coverage of": {"run": "new runs", "input": "runs at new inputs"}[self.unit],
             "guaranteed coverage": f"{min(promised):.3g}",
         }
 
@@ -302,6 +311,7 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
 
     def _check_settings(self, model: Predicts, sample_weight: ArrayLike | None) -> None:
         check_choice(self.method, "method", METHODS)
+        check_choice(self.unit, "unit", UNITS)
         check_count(self.n_folds, "n_folds", at_least=2)
         share = self.calibration_share
         if share is not None and not (isinstance(share, (int, float)) and 0 < share < 1):
@@ -311,14 +321,19 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         check_model(model, learns=self.method != "prefit", weighted=sample_weight is not None)
 
     def _assign(self, rows: Rows, groups: Groups, level: float, fewest: int, rng: np.random.Generator) -> IntArray:
-        """The fold of each row: model k learns from all rows of other folds and is calibrated on those of fold k."""
+        """The fold of each row: model k learns from all rows of other folds and is calibrated on those of fold k.
+
+        Rows of one unit share a fold.
+        """
+        codes = rows.unit_codes()
+        what = "rows" if len(codes) == len(rows) else UNITS[self.unit]
         if self.method == "split":
-            held_out = draw_split(rows.codes, groups, level, self.calibration_share, fewest, rng)
-            return np.where(held_out, 0, LEARNT_ONLY)
+            held_out = draw_split(codes, groups, level, self.calibration_share, fewest, rng, what)
+            return np.where(held_out, 0, LEARNT_ONLY)[rows.unit]
         if self.method == "cross":
-            return draw_folds(rows.codes, groups, level, self.n_folds, fewest, rng)
-        require_unseen(self.model, rows)
-        for code, size in enumerate(np.bincount(rows.codes, minlength=len(groups))):
+            return draw_folds(codes, groups, level, self.n_folds, fewest, rng, what)[rows.unit]
+        require_unseen(self.model, rows, "run" if self.unit == "run" else "input")
+        for code, size in enumerate(np.bincount(codes, minlength=len(groups))):
             require_support(int(size), level, groups.whose(code))
         return np.zeros(len(rows), dtype=np.int64)
 

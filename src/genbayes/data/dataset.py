@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
+
+HashArray = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,56 @@ def merged_numbers(X: FloatArray, y: FloatArray) -> IntArray:
     number = np.empty(len(y), dtype=np.int64)
     number[order] = np.cumsum(is_new) - 1
     return number
+
+
+def hash_rows(X: FloatArray, y: FloatArray, n_kept: int | None = None) -> HashArray:
+    """64-bit hashes of each row's inputs and of inputs and response, to tell later whether a row is among them.
+
+    splitmix64 (Steele, Lea & Flood 2014) over the bits of the numbers. Of more than `n_kept` rows, those with the
+    smallest hashes of inputs are kept: a sample that depends on the rows alone, so that another table's rows can be
+    looked up in it.
+
+    Args:
+        X: Inputs, shape (n, d).
+        y: Responses, shape (n,).
+        n_kept: Most rows to keep; None for all, in their order.
+
+    Returns:
+        Shape (n, 2), or (n_kept, 2), sorted by the hash of the inputs.
+
+    Example:
+        >>> len(np.unique(hash_rows(np.array([[1.0], [1.0], [2.0]]), np.array([5.0, 6.0, 5.0]))[:, 0]))
+        2
+    """
+    inputs = np.zeros(len(y), dtype=np.uint64)
+    for j in range(X.shape[1]):
+        inputs = _mixed(inputs, X[:, j])
+    hashes = np.column_stack([inputs, _mixed(inputs, y)])
+    if n_kept is None:
+        return hashes
+    return hashes[np.argsort(inputs, kind="stable")[:n_kept]]
+
+
+def _mixed(hashes: HashArray, values: FloatArray) -> HashArray:
+    """One step of splitmix64 with the bits of a column, (n,) -> (n,); overflow is meant."""
+    bits = np.ascontiguousarray(values + 0.0, dtype="<f8").view("<u8")  # -0.0 becomes 0.0
+    z = (hashes ^ bits) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def rows_among(known: HashArray, X: FloatArray, y: FloatArray, by: Literal["run", "input"]) -> BoolArray:
+    """Which rows are among those that `hash_rows` kept, by inputs and response or by inputs alone, shape (n,).
+
+    Example:
+        >>> X, y = np.array([[1.0], [2.0]]), np.array([5.0, 6.0])
+        >>> known = hash_rows(X, y, n_kept=10)
+        >>> rows_among(known, X, np.array([5.0, 7.0]), "run"), rows_among(known, X, np.array([5.0, 7.0]), "input")
+        (array([ True, False]), array([ True,  True]))
+    """
+    column = 0 if by == "input" else 1
+    return np.isin(hash_rows(X, y)[:, column], known[:, column])
 
 
 def _in_order(X: FloatArray, y: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:

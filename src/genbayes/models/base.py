@@ -29,7 +29,7 @@ from genbayes.data import (
     require_variation,
 )
 from genbayes.data.categories import CategoryCoder
-from genbayes.data.dataset import Dataset
+from genbayes.data.dataset import Dataset, HashArray, hash_rows
 from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, check_within
 from genbayes.distribution import Normal, PredictiveDistribution
 from genbayes.errors import InvalidInput, UnreadableFile
@@ -39,6 +39,8 @@ from genbayes.persistence import State, write_state
 from genbayes.seeding import RandomState, as_generator
 from genbayes.threads import fitting_threads
 from genbayes.validation import check_choice
+
+ROWS_HASHED = 100_000  # of more runs a sample is remembered: 1.6 MB of a file
 
 
 class Surrogate(ABC):
@@ -107,6 +109,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         input_scaler_, response_scaler_: The scales of inputs (features) and responses.
         coverage_: Where the training inputs lie.
         n_rows_, fingerprint_: Number and SHA-256 of the distinct runs.
+        row_hashes_: Hashes of inputs and of whole rows of up to 100,000 of them, by which one is known again.
         seconds_: Time the fit took.
     """
 
@@ -118,6 +121,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
     coverage_: InputCoverage
     n_rows_: int
     fingerprint_: str
+    row_hashes_: HashArray
     n_features_in_: int
     seconds_: float
 
@@ -233,6 +237,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         data = Dataset.merged(X, y, weight)
         require_variation(data.y, len(y))
         self.n_rows_, self.fingerprint_ = len(data), data.fingerprint()
+        self.row_hashes_ = hash_rows(data.X, data.y, ROWS_HASHED)
         return data
 
     def _learn_scales(self, data: Dataset, rng: np.random.Generator, bounds: Bounds = (None, None)) -> ScaledRuns:
@@ -276,6 +281,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
             "center": self.input_scaler_.center,
             "scale": self.input_scaler_.scale,
             "coverage": np.asarray(self.coverage_.inputs, dtype=np.float32),
+            "row_hashes": self.row_hashes_,
         }
         return State(type(self).__name__, {**shared, **values}, arrays)
 
@@ -299,6 +305,8 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         inputs = state.array("coverage", (None, model.input_scaler_.n_outputs)).astype(np.float64)
         model.coverage_ = InputCoverage(inputs, float(state.value("radius")))
         model.n_rows_, model.fingerprint_ = int(state.value("n_rows")), str(state.value("data_sha256"))
+        known = state.array("row_hashes", (None, 2)) if "row_hashes" in state.arrays else np.empty((0, 2))  # older files
+        model.row_hashes_ = known.astype(np.uint64)
         return model
 
 

@@ -158,7 +158,9 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         self._check_settings(model, sample_weight)
         level, learns = check_level(self.level), self.method != "prefit"
         rng_rows, rng_models = as_generator(self.random_state).spawn(2)
-        rows, known_groups, n_distinct = take_rows(self, model, X, y, sample_weight, groups, learns=learns, unit=self.unit)
+        rows, known_groups, n_distinct = take_rows(
+            self, model, X, y, sample_weight, groups, learns=learns, unit=self.unit
+        )
         folds = self._assign(rows, known_groups, level, fewest_rows(model), rng_rows)
         used = folds != LEARNT_ONLY
         used &= rows.one_of_each_unit(len(known_groups), None if self.unit == "run" else rng_rows)

@@ -305,7 +305,9 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         inputs = state.array("coverage", (None, model.input_scaler_.n_outputs)).astype(np.float64)
         model.coverage_ = InputCoverage(inputs, float(state.value("radius")))
         model.n_rows_, model.fingerprint_ = int(state.value("n_rows")), str(state.value("data_sha256"))
-        known = state.array("row_hashes", (None, 2)) if "row_hashes" in state.arrays else np.empty((0, 2))  # older files
+        known = (
+            state.array("row_hashes", (None, 2)) if "row_hashes" in state.arrays else np.empty((0, 2))
+        )  # older files
         model.row_hashes_ = known.astype(np.uint64)
         return model
 

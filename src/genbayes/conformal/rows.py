@@ -188,8 +188,8 @@ def _warn_of_copies(inputs: IntArray, runs: IntArray) -> None:
     doubtful = int((is_copy & (responses[inputs] > 1)).sum())
     if doubtful:
         warnings.warn(
-            f"equal rows count once in the guarantee, as copies: {doubtful} of {len(runs)} rows repeat another at inputs "
-            "that have other responses, too; if they are runs of their own, pass unit='input'",
+            f"equal rows count once in the guarantee, as copies: {doubtful} of {len(runs)} rows repeat another at "
+            "inputs that have other responses, too; if they are runs of their own, pass unit='input'",
             CopiesCountedOnce,
             stacklevel=4,
         )

@@ -136,7 +136,7 @@ def take_rows(
         raise InvalidInput(str(error)) from error
     known = Groups.learn(groups, len(y))
     inputs = _numbers_of_inputs(X, len(y))
-    runs = merged_numbers(inputs[:, None], y)
+    runs = merged_numbers(inputs[:, None].astype(np.float64), y)
     rows = Rows(
         X, y, weight, known.encode(groups, len(y)), np.arange(len(y)), _renumber(runs if unit == "run" else inputs)
     )

@@ -128,7 +128,8 @@ def _mixed(hashes: HashArray, values: FloatArray) -> HashArray:
     z = (hashes ^ bits) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    mixed: HashArray = z ^ (z >> np.uint64(31))
+    return mixed
 
 
 def rows_among(known: HashArray, X: FloatArray, y: FloatArray, by: Literal["run", "input"]) -> BoolArray:

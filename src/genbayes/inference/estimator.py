@@ -11,7 +11,6 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,8 +24,11 @@ from genbayes.arrays import FloatArray, IntArray
 from genbayes.errors import ConstantSummaries, DuplicatePairs, InvalidInput
 from genbayes.inference.chain import Chain, ChainShape
 from genbayes.inference.chain_training import ChainSettings, train_chain
+from genbayes.inference.checks import CheckedEstimator, HeldOut
+from genbayes.inference.novelty import Novelty
 from genbayes.inference.posterior import Posterior
 from genbayes.inference.prior import Prior, as_prior
+from genbayes.inference.prior_check import warn_unless_from_prior
 from genbayes.inference.scales import SummaryScale, ThetaScale
 from genbayes.models.loading import state_of
 from genbayes.persistence import State, write_state
@@ -40,23 +42,7 @@ FEWEST_PAIRS = 50  # below, nothing could be held out to judge by
 SHARE_HELD_OUT, MOST_HELD_OUT = 0.1, 2_000  # pairs for checks, and again as many to stop the training by
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """Pairs that no part of the fit has seen: what calibration checks and conformal regions are made of.
-
-    Attributes:
-        theta: Parameters, shape (c, k).
-        summaries: Summaries of y, as the user's function or y itself gives them, shape (c, p).
-    """
-
-    theta: FloatArray
-    summaries: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.theta)
-
-
-class PosteriorEstimator(BaseEstimator):
+class PosteriorEstimator(CheckedEstimator, BaseEstimator):
     """The posterior of a simulator's parameters, from simulated pairs, without a likelihood.
 
     Args:
@@ -72,6 +58,8 @@ class PosteriorEstimator(BaseEstimator):
         prior_: The prior used.
         chain_: The fitted transport.
         held_out_: Pairs that the fit has not seen.
+        report_: Calibration on these, computed when first asked for; print it.
+        novelty_: Where the simulations lie.
         history_: Step and held-out loss of each check of the training.
         n_pairs_: Number of distinct pairs.
         seconds_: Time the fit took.
@@ -119,11 +107,15 @@ class PosteriorEstimator(BaseEstimator):
         started = time.perf_counter()
         self.prior_: Prior = as_prior(self.prior, theta)
         pairs = self._take_pairs(theta, y)
-        rng_split, rng_fit = as_generator(self.random_state).spawn(2)
+        rng_split, rng_fit, rng_checks = as_generator(self.random_state).spawn(3)
+        warn_unless_from_prior(pairs[0], self.prior_, rng_checks)
         n_checks = n_held_out(len(pairs[0]))
         order = rng_split.permutation(len(pairs[0]))
         checks, rest = order[:n_checks], order[n_checks:]
-        self.held_out_ = HeldOut(pairs[0][checks], pairs[1][checks])
+        self.held_out_ = HeldOut.beside(pairs[0][checks], pairs[1][checks], (pairs[0][rest], pairs[1][rest]))
+        self.novelty_ = Novelty.fit(pairs[1], rng_checks)
+        self.dropped_ = {}
+        self._forget_checks()
         with fitting_threads(len(rest), self.prior_.k + self.n_summaries_):
             self._learn(pairs[0][rest], pairs[1][rest], rng_fit)
         self.n_pairs_ = len(order)
@@ -135,14 +127,16 @@ class PosteriorEstimator(BaseEstimator):
 
         Args:
             y: What was observed.
-            strict: Whether to refuse an observation unlike anything that was simulated.
+            strict: Whether to refuse an observation outside what was simulated, instead of a warning.
         """
         check_is_fitted(self, "chain_")
         values = np.asarray(getattr(y, "values", y))
         is_single = values.ndim == 0 or (values.ndim == 1 and not (self.n_inputs_ == 1 and len(values) > 1))
         values = values.reshape(1, -1) if is_single else values.reshape(len(values), -1)
         observed = _check_observations(values, self.n_inputs_)
-        return self.condition_on_summaries(self._summarise(observed), is_single=is_single)
+        s = self._summarise(observed)
+        self._warn_outside(s, None, strict)
+        return self.condition_on_summaries(s, is_single=is_single)
 
     def condition_on_summaries(self, s: FloatArray, *, is_single: bool = False) -> Posterior:
         """The posteriors given summaries of y, shape (o, q)."""
@@ -227,14 +221,17 @@ class PosteriorEstimator(BaseEstimator):
             "n_inputs": self.n_inputs_,
             "n_pairs": self.n_pairs_,
             "seconds": self.seconds_,
+            "dropped": dict(self.dropped_),
             "history": [list(check) for check in self.history_],
         }
-        arrays = {"kept": self.kept_, "held_theta": self.held_out_.theta, "held_summaries": self.held_out_.summaries}
+        held = {f"held_{name}": getattr(self.held_out_, name) for name in ("theta", "summaries", "reference")}
+        arrays = {"kept": self.kept_, **held}
         state = State("PosteriorEstimator", values, arrays)
         for name, part in (
             ("theta_scale", self.theta_scale_),
             ("summary_scale", self.summary_scale_),
             ("chain", self.chain_),
+            ("novelty", self.novelty_),
         ):
             state = state.with_part(name, part.to_state())
         return state
@@ -249,7 +246,13 @@ class PosteriorEstimator(BaseEstimator):
         estimator.kept_ = state.array("kept", (None,)).astype(np.int64)
         estimator.n_summaries_ = len(estimator.kept_)
         theta = state.array("held_theta", (None, prior.k))
-        estimator.held_out_ = HeldOut(theta, state.array("held_summaries", (len(theta), None)))
+        summaries, reference = (
+            state.array("held_summaries", (len(theta), None)),
+            state.array("held_reference", theta.shape),
+        )
+        estimator.held_out_ = HeldOut(theta, summaries, reference)
+        estimator.novelty_ = Novelty.from_state(state.nested("novelty"))
+        estimator.dropped_ = {str(reason): int(count) for reason, count in state.value("dropped").items()}
         estimator.theta_scale_ = ThetaScale.from_state(state.nested("theta_scale"))
         estimator.summary_scale_ = SummaryScale.from_state(state.nested("summary_scale"))
         estimator.chain_ = Chain.from_state(state.nested("chain"))

@@ -15,6 +15,7 @@ import numpy as np
 from genbayes.arrays import BoolArray, FloatArray
 from genbayes.errors import InvalidInput, OutsideSimulations
 from genbayes.persistence import State
+from genbayes.validation import describe_rows
 
 FALSE_ALARMS = 0.005  # share of prior-predictive draws flagged, so that 1% is kept by nearly every fit
 MOST_REFERENCE, MOST_SCORED = 2000, 5000
@@ -126,8 +127,8 @@ class Novelty:
             if strict:
                 raise InvalidInput(f"y must lie within what was simulated, got {sentence}; check its units and order")
             warnings.warn(
-                f"{sentence}; the posterior there is extrapolated. Check the units and order of y, simulate nearer, or "
-                "refuse such observations with strict=True",
+                f"y lies outside what was simulated: {sentence}; its posterior is extrapolated. Check units and order, "
+                "or refuse such observations with strict=True",
                 OutsideSimulations,
                 stacklevel=3,
             )
@@ -136,14 +137,13 @@ class Novelty:
     def _describe(self, summaries: FloatArray, outside: BoolArray, names: Sequence[str]) -> str:
         rows = np.flatnonzero(outside)
         worst = rows[np.argmax(self.score(summaries[rows]))]
-        who = "an observation" if len(outside) == 1 else f"{len(rows)} of {len(outside)} observations"
-        first = "" if len(outside) == 1 else f" (row {worst} the farthest)"
-        return f"{who} outside the simulations{first}: {self._reason(summaries[worst], names)}"
+        reason = self._reason(summaries[worst], names)
+        return reason if len(outside) == 1 else f"{describe_rows(outside)}, in row {worst} {reason}"
 
     def _reason(self, row: FloatArray, names: Sequence[str]) -> str:
         beyond = np.flatnonzero((row < self.lowest) | (row > self.highest))
         if not beyond.size:
-            return "each value is usual, their combination is not"
+            return "an unusual combination of usual values"
         reach = np.abs(self._reach(row[None])[0])
         worst: list[int] = sorted(beyond.tolist(), key=lambda j: -float(reach[j]))[:MOST_NAMED]
         said = [

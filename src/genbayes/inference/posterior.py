@@ -17,6 +17,7 @@ from scipy.stats import qmc
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
+from genbayes.inference.answers import PosteriorAnswers
 from genbayes.inference.chain import Chain, Mixtures
 from genbayes.inference.prior import Prior
 from genbayes.inference.scales import ThetaScale
@@ -32,7 +33,7 @@ MOST_VALUES = 4_000_000  # numbers held at once: observations are taken in block
 N_HALVINGS = 45  # of the bracket of a quantile: to 1e-13 of its width
 
 
-class Posterior:
+class Posterior(PosteriorAnswers):
     """What `PosteriorEstimator.condition` returns.
 
     Args:

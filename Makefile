@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-slow check format bench-speed clean
+.PHONY: demo test test-slow check format bench-speed rivals clean
 
 $(READY): pyproject.toml benchmarks/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -41,5 +41,13 @@ else
 	$(BIN)/python -m genbayes_bench.studies speed --plot bench-speed.png
 endif
 
+RIVALS := .rivals
+rivals: $(RIVALS)/.ready  ## sbi and AutoGluon in an environment of their own, 2.3 GB; the benchmarks call them
+
+$(RIVALS)/.ready: benchmarks/rivals.txt
+	$(PYTHON) -m venv $(RIVALS)
+	$(RIVALS)/bin/python -m pip install --quiet -r benchmarks/rivals.txt
+	touch $(RIVALS)/.ready
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo-report.html
+	rm -rf $(VENV) $(RIVALS) build dist .pytest_cache .mypy_cache .ruff_cache demo-report.html

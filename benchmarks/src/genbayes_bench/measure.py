@@ -25,6 +25,7 @@ from genbayes.metrics import coverage, crps_normal, interval_width, rmse, rmspe
 from genbayes.writing import jsonable
 from genbayes_bench.designs import Design, play
 from genbayes_bench.figure_data import keep_figure_data
+from genbayes_bench.inference import Inferrer
 from genbayes_bench.limits import limit_threads, watch_memory
 from genbayes_bench.methods import Method
 from genbayes_bench.plan import Job
@@ -47,6 +48,7 @@ class _Findings:
     predict_seconds: float = 0.0
     settings: dict[str, Any] = field(default_factory=dict)
     detail: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
     error: str | None = None
 
 
@@ -68,6 +70,8 @@ def measure(job: Job, registry: Registry, n_threads: int = 1) -> Record:
             with _warnings_kept(found.detail):
                 if isinstance(method, Design):
                     _play(method, case, job, found)
+                elif isinstance(method, Inferrer):
+                    _infer(method, case, job, found)
                 else:
                     _fit(method, case, job, found)
             wrong = [name for name, value in found.scores.items() if not math.isfinite(value)]
@@ -100,7 +104,7 @@ def _record(job: Job, case: Case, found: _Findings, peak_memory_mb: float = 0.0)
         predict_seconds=found.predict_seconds,
         peak_memory_mb=round(peak_memory_mb, 1),
         settings=jsonable(found.settings),
-        versions=known_versions(),
+        versions={**known_versions(), **found.versions},
         detail=jsonable(found.detail),
         error=found.error,
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -138,6 +142,20 @@ def _play(design: Design, case: Case, job: Job, found: _Findings) -> None:
     found.fit_seconds = round(time.perf_counter() - started, 3)
     found.n_test = detail.pop("n_test")
     found.detail |= detail
+
+
+def _infer(inferrer: Inferrer, case: Case, job: Job, found: _Findings) -> None:
+    """A method that infers parameters; `fit_seconds` are cpu seconds, `predict_seconds` what draws and scores took."""
+    assert case.problem.inference is not None
+    split = case.problem.draw(job.replicate, job.n_train, case.protocol.n_test)
+    if split.note:
+        found.detail["note"] = split.note
+    started = time.perf_counter()
+    judged = inferrer.judge(case.problem.inference, split, case.protocol.n_test, case.protocol.seed + job.replicate)
+    found.scores, found.fit_seconds = judged.scores, round(judged.fit_seconds, 3)
+    found.predict_seconds = round(max(time.perf_counter() - started - judged.fit_seconds, 0.0), 3)
+    found.versions |= judged.versions
+    found.detail |= judged.detail
 
 
 def score(distribution: PredictiveDistribution, split: Split) -> dict[str, float]:

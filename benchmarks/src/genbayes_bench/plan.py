@@ -10,11 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from genbayes.errors import InvalidInput
-from genbayes_bench.designs import Design
-from genbayes_bench.methods import Method
-from genbayes_bench.problems.problem import SLOW, Protocol
+from genbayes_bench.inference import Inferrer
+from genbayes_bench.problems.problem import SLOW, Case, Protocol
 from genbayes_bench.record import Key, Record
-from genbayes_bench.registry import Registry
+from genbayes_bench.registry import AnyMethod, Registry
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def make_plan(
 
 
 def _jobs_of(
-    registry: Registry, protocol: Protocol, method: Method | Design, replicates: range | None, files: tuple[str, ...]
+    registry: Registry, protocol: Protocol, method: AnyMethod, replicates: range | None, files: tuple[str, ...]
 ) -> tuple[list[Job], list[str]]:
     """Jobs of one method on one problem, and why it does not apply at some sizes."""
     most = method.most_replicates or protocol.n_replicates
@@ -126,7 +125,7 @@ def _jobs_of(
     refused: dict[str, list[int]] = {}
     sizes = method.sizes(registry.case(protocol.problem, protocol.name, protocol.n_train))
     for n_train in sizes:
-        reason = method.why_not(registry.case(protocol.problem, protocol.name, n_train))
+        reason = _why_not(method, registry.case(protocol.problem, protocol.name, n_train))
         if reason is None:
             jobs += [Job(protocol.problem, protocol.name, method.name, n_train, r, files) for r in numbers]
         else:
@@ -135,6 +134,13 @@ def _jobs_of(
         reason if len(own) == len(sizes) else f"n = {', '.join(f'{n:,}' for n in own)}: {reason}"
         for reason, own in refused.items()
     ]
+
+
+def _why_not(method: AnyMethod, case: Case) -> str | None:
+    """Why a method does not apply: parameters are inferred by methods of their own."""
+    if case.problem.kind == "inference" and not isinstance(method, Inferrer):
+        return "its parameters are to be inferred, which this method cannot"
+    return method.why_not(case)
 
 
 class Forecast:

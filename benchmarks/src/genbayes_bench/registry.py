@@ -16,12 +16,14 @@ from typing import TypeVar
 from genbayes.errors import InvalidInput
 from genbayes.validation import suggest
 from genbayes_bench.designs import DESIGNS, Design
+from genbayes_bench.inference import INFERRERS, Inferrer
 from genbayes_bench.methods import METHODS, Method, registered_methods
 from genbayes_bench.problems import PROBLEMS, PROTOCOLS
 from genbayes_bench.problems.problem import PAPER, PART, QUICK, Case, Problem, Protocol
 from genbayes_bench.studies import STUDIES, VARIANTS, Study
 
-GROUPS = ("emulation", "design", "all")
+GROUPS = ("emulation", "design", "inference", "all")
+AnyMethod = Method | Design | Inferrer
 T = TypeVar("T")
 
 
@@ -38,7 +40,7 @@ class Registry:
 
     problems: dict[str, Problem]
     protocols: dict[tuple[str, str], Protocol]
-    methods: dict[str, Method | Design]
+    methods: dict[str, AnyMethod]
     studies: Mapping[str, Mapping[str, Sequence[str]]]
 
     def problem(self, name: str) -> Problem:
@@ -46,7 +48,7 @@ class Registry:
         _check_known(name, "problem", self.problems)
         return self.problems[name]
 
-    def method(self, name: str) -> Method | Design:
+    def method(self, name: str) -> AnyMethod:
         """The method of that name."""
         _check_known(name, "method", self.methods)
         return self.methods[name]
@@ -68,7 +70,7 @@ class Registry:
     def choose(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Problems from names of problems, groups and studies; of a study with its methods, else with none.
 
-        The groups are "emulation" (also where nothing is named), "design" and "all".
+        The groups are "emulation" (also where nothing is named), "design", "inference" and "all".
 
         Example:
             >>> load_registry().choose(["bgp2", "star"])
@@ -105,7 +107,7 @@ def load_registry(files: Sequence[str] = ()) -> Registry:
     protocols = {(p.problem, p.name): p for p in PROTOCOLS}
     studies = {name: _plan_of(own) for name, own in STUDIES.items()}
     modules = [_load(str(Path(file).resolve())) for file in files]
-    methods: dict[str, Method | Design] = {**METHODS, **registered_methods(), **DESIGNS, **VARIANTS}
+    methods: dict[str, AnyMethod] = {**METHODS, **registered_methods(), **DESIGNS, **INFERRERS, **VARIANTS}
     for module in modules:
         problems |= {problem.name: problem for problem in values_of(module, Problem)}
         methods |= {method.name: method for method in values_of(module, Method)}

@@ -19,6 +19,7 @@ from scipy.special import stdtrit
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
 from genbayes_bench.designs import is_sequential
+from genbayes_bench.inference import is_inference
 from genbayes_bench.record import Record
 from genbayes_bench.studies import VARIANTS
 
@@ -137,8 +138,8 @@ def _judge(gap: Estimate, relative: float) -> Verdict:
 class Results:
     """Records of one protocol, looked up by contest, method and metric.
 
-    Sequential designs chose their runs, so they take part in no contest; they are kept apart in `designs`. Nor do the
-    variants that only a study asks for. Records
+    Sequential designs chose their runs, so they take part in no contest; they are kept apart in `designs`. Posteriors
+    have another score and are kept in `posteriors`. Nor do the variants take part that only a study asks for. Records
     whose runs were drawn otherwise (`detail["note"]` tells how) are replicates of their own, and pair with one another
     only.
 
@@ -158,10 +159,11 @@ class Results:
         self.records = tuple(record for record in own if record.error is None)
         self.failures = tuple(record for record in own if record.error is not None)
         self.designs = tuple(record for record in self.records if is_sequential(record))
+        self.posteriors = tuple(record for record in self.records if is_inference(record))
         ways = ["", *sorted({note_of(record) for record in self.records} - {""})]
         self._by_key: dict[tuple[Contest, str], dict[int, Record]] = {}
         for record in self.records:
-            if is_sequential(record) or record.method in VARIANTS:
+            if is_sequential(record) or is_inference(record) or record.method in VARIANTS:
                 continue
             key = Contest(record.problem, record.n_train), record.method
             number = record.replicate + OTHER_DRAWS * ways.index(note_of(record))

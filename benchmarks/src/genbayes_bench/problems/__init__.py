@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from genbayes_bench.problems import formulas, jumps, tables
+from genbayes_bench.problems import formulas, inference, jumps, tables
 from genbayes_bench.problems.formulas import draw_exp2d, draw_friedman, friedman
 from genbayes_bench.problems.jumps import draw_bgp, draw_phantom, draw_star
 from genbayes_bench.problems.problem import Case, Problem, Protocol, Split
@@ -45,6 +45,7 @@ _ALL: tuple[Problem, ...] = (
     *formulas.ENGINEERING,
     jumps.JUMP,
     *(problem for problem, _ in tables.TABLES),
+    *inference.PROBLEMS_OF_INFERENCE,
 )
 PROBLEMS: Mapping[str, Problem] = {problem.name: problem for problem in _ALL}
 PROTOCOLS: tuple[Protocol, ...] = (
@@ -60,4 +61,5 @@ PROTOCOLS: tuple[Protocol, ...] = (
     *formulas.ENGINEERING_PROTOCOLS,
     jumps.JUMP_PROTOCOL,
     *(protocol for _, protocol in tables.TABLES),
+    *inference.PROTOCOLS_OF_INFERENCE,
 )

@@ -15,6 +15,7 @@ from genbayes_bench.problems.shared import why_absent
 
 if TYPE_CHECKING:
     from genbayes_bench.problems.design import Sequential
+    from genbayes_bench.problems.inference import Task
 
 PAPER, PART, QUICK = "paper", "part", "quick"
 MAIN = ("gbc", "gbc-aug", "auto", "gp", "het-gp", "jump-gp", "boosted")  # methods of every problem where they apply
@@ -76,11 +77,13 @@ class Problem:
         draw: Replicate, n_train and n_test to a split; the same for the same arguments, whatever else is drawn.
         source: Where its definition comes from.
         standin: What it stands in for, as a sentence; None if it is the real thing.
-        kind: "emulation", or "design" if its paper chooses the runs one by one; it may still be run as emulation, on
-            runs that nobody chose.
+        kind: "emulation"; "design" if its paper chooses the runs one by one, though it may still be run as emulation,
+            on runs that nobody chose; "inference" if parameters are learnt from outputs, its runs are simulations then
+            and its responses have k columns.
         jumps: Whether the response has regimes between which it jumps.
         needs: File below the shared folder without which it cannot be drawn, or None.
         sequential: How its runs are chosen one by one, for methods that choose them; None if nobody may.
+        inference: Prior, simulator and true posteriors, for methods that infer parameters; None if nothing is inferred.
 
     Example:
         >>> import numpy as np
@@ -97,10 +100,11 @@ class Problem:
     draw: Draw
     source: str
     standin: str | None = None
-    kind: Literal["emulation", "design"] = "emulation"
+    kind: Literal["emulation", "design", "inference"] = "emulation"
     jumps: bool = False
     needs: str | None = None
     sequential: Sequential | None = None
+    inference: Task | None = None
 
     @property
     def absent(self) -> str | None:

@@ -32,6 +32,7 @@ from genbayes_bench.report.labels import OURS, method_title, metrics_of, problem
 from genbayes_bench.report.learning import learning_table, leave_out_malformed, other_designs_table
 from genbayes_bench.report.notes import ABOUT_THE_PAPER, notes_of
 from genbayes_bench.report.plots import save_picture
+from genbayes_bench.report.posteriors import posterior_tables
 from genbayes_bench.report.tables import (
     Table,
     count_table,
@@ -183,7 +184,8 @@ def save_figures(report: Report, folder: str | os.PathLike[str]) -> list[Path]:
 def _overview(results: Results, lines: Sequence[Line]) -> list[Table]:
     found = [summary_table(lines), count_table(lines), learning_table(results), other_designs_table(results)]
     found.append(failure_table(results) if results.failures else None)
-    return [table for table in found if table is not None]
+    posteriors = [table for table in posterior_tables(results.posteriors) if table.rows]
+    return [*(table for table in found if table is not None), *posteriors]
 
 
 def _problems(results: Results, lines: Sequence[Line]) -> list[Table]:

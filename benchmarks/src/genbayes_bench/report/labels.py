@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from genbayes_bench.designs import DESIGNS
+from genbayes_bench.inference import INFERRERS
 from genbayes_bench.methods import METHODS
 from genbayes_bench.problems import PROBLEMS, PROTOCOLS
 from genbayes_bench.studies import VARIANTS
@@ -44,6 +45,9 @@ PROBLEM_TITLES = {
     "jump1d": "1-D jump",
     "phantom_standin": "Phantom (picture)",
     "star_standin": "Star (picture)",
+    "slcp": "SLCP",
+    "sir": "SIR",
+    "lotka_volterra": "Lotka-Volterra",
 }
 SCORE_NAMES = {
     "crps": "CRPS",
@@ -57,6 +61,7 @@ SCORE_NAMES = {
     "ratio": "CRPS over the true distribution's",
     "seconds": "seconds to fit",
     "memory": "peak memory (MB)",
+    "c2st": "C2ST",
 }
 USUAL_METRICS = ("crps", "rmse", "coverage")
 
@@ -69,7 +74,8 @@ def method_title(name: str) -> str:
         ('Stationary GP', 'somebody-else')
     """
     known = {**METHODS, **VARIANTS}
-    return METHOD_TITLES.get(name) or (known[name].title if name in known else name)
+    title = known[name].title if name in known else INFERRERS[name].title if name in INFERRERS else name
+    return METHOD_TITLES.get(name) or title
 
 
 def problem_title(name: str) -> str:

@@ -8,14 +8,10 @@ and is ended with all its workers when time is up or the user interrupts.
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -31,10 +27,10 @@ from genbayes.models.gp.deep import KERNELS, Kernel
 from genbayes.models.protocols import Of
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_array, check_choice, check_count, check_nonnegative, check_targets
+from genbayes_bench.rivals.process import Spoken, run_program
 
 # A user's start-up files may print, load packages or set seeds. Environment files are read: they name R's libraries.
 OPTIONS = ("--no-save", "--no-restore", "--no-site-file", "--no-init-file")
-NO_MESSAGE = "no message"
 PACKAGES = ("hetGP", "deepgp", "laGP", "RobustGaSP", "GpGp")
 MIN_NEIGHBOURS = 7  # laGP begins with six neighbours and must add at least one
 ONE_HOUR = 3600.0
@@ -53,32 +49,6 @@ class RFailed(GenBayesError, RuntimeError):
 
 class RTimedOut(GenBayesError, TimeoutError):
     """R did not finish in the time it was given."""
-
-
-@dataclass(frozen=True)
-class Spoken:
-    """What an R script said before it ended.
-
-    Attributes:
-        code: Its exit code; negative where a signal ended it.
-        output: What it printed.
-        messages: Its warnings and errors.
-    """
-
-    code: int
-    output: str
-    messages: str
-
-    def last_message(self) -> str:
-        r"""The last line of the messages that says something.
-
-        Example:
-            >>> Spoken(1, "", "Error: no such file\nExecution halted\n").last_message()
-            'Error: no such file'
-        """
-        lines = [line.strip() for line in self.messages.splitlines()]
-        telling = [line for line in lines if line and line != "Execution halted"]
-        return telling[-1] if telling else NO_MESSAGE
 
 
 def find_rscript() -> str | None:
@@ -109,35 +79,14 @@ def run_script(script: str, arguments: Sequence[str], folder: Path, timeout: flo
 
 
 def _run(command: list[str], folder: Path, timeout: float) -> Spoken:
-    english = {**os.environ, "LANGUAGE": "en"}
     try:
-        process = subprocess.Popen(
-            command, cwd=folder, env=english, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
+        return run_program(command, folder, timeout, {"LANGUAGE": "en"})
     except OSError as error:
         raise RFailed(f"Rscript must start, got {error.strerror or error} from {command[0]!r}") from error
-    with process:
-        try:
-            output, messages = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            raise RTimedOut(
-                f"timeout must leave R time to finish, got {timeout:g} seconds; raise it, or pass fewer runs"
-            ) from None
-        except BaseException:  # an interrupt of the user must not leave R running
-            _end(process)
-            raise
-    return Spoken(process.returncode, *(text.decode("utf-8", errors="replace") for text in (output, messages)))
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End R and the workers it may have started, which share its session."""
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+    except subprocess.TimeoutExpired:
+        raise RTimedOut(
+            f"timeout must leave R time to finish, got {timeout:g} seconds; raise it, or pass fewer runs"
+        ) from None
 
 
 @dataclass(frozen=True)

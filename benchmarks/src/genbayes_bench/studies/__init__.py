@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from genbayes_bench.methods import Method
 from genbayes_bench.studies.ablations import CLASSIFIERS, ENSEMBLES, LOSSES, ROUTING
 from genbayes_bench.studies.comparisons import ACTIVE_LEARNING, AUGMENTATION, AUTO, FAST, MODELS, RECIPE
+from genbayes_bench.studies.inference import INFERENCE
 from genbayes_bench.studies.study import Study
 
 __all__ = ["STUDIES", "VARIANTS", "Study"]
@@ -22,6 +23,7 @@ STUDIES: Mapping[str, tuple[Study, ...]] = {
     "models": (MODELS,),
     "fast": (FAST,),
     "recipe": (RECIPE,),
+    "inference": (INFERENCE,),
 }
 # methods that only a study asks for: they take no part in the report of all problems
 VARIANTS: Mapping[str, Method] = {

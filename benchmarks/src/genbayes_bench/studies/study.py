@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from genbayes_bench.methods import Method
 
@@ -23,6 +24,7 @@ class Study:
         columns: Scores to show beside the CRPS, by name.
         targets: Highest mean of a score of the first method, by problem and score.
         note: What a reader of the table should know.
+        score: What decides: "crps", or "c2st" of posteriors, whose tables are others.
     """
 
     title: str
@@ -32,6 +34,7 @@ class Study:
     columns: Mapping[str, str] = field(default_factory=dict)
     targets: Mapping[tuple[str, str], float] = field(default_factory=dict)
     note: str = ""
+    score: Literal["crps", "c2st"] = "crps"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from genbayes.errors import InvalidInput
 from genbayes_bench.problems.problem import PART
 from genbayes_bench.record import Record
 from genbayes_bench.report.labels import method_title, problem_title
+from genbayes_bench.report.posteriors import posterior_tables
 from genbayes_bench.report.tables import NONE, Table, estimate_text, relative_text, to_markdown
 from genbayes_bench.statistics import compare, estimate
 from genbayes_bench.studies.study import Study
@@ -21,7 +22,10 @@ OF_PART = "At most 1,000 runs to learn from and 2,000 epochs a fit."
 def make_tables(studies: Iterable[Study], records: Sequence[Record], protocol: str) -> str:
     """Markdown of every study that has records of this protocol."""
     own = [record for record in records if record.protocol == protocol and record.error is None]
-    tables = [make_table(study, own, OF_PART if protocol == PART else "") for study in studies]
+    tables: list[Table] = []
+    for study in studies:
+        crps = study.score == "crps"
+        tables += [make_table(study, own, OF_PART if protocol == PART else "")] if crps else posterior_tables(own)
     return "\n\n".join(to_markdown(table) for table in tables if table.rows)
 
 

@@ -1,0 +1,131 @@
+"""What runs inside the rivals' own environment: sbi and AutoGluon. It imports nothing of genbayes.
+
+Called by `environment.call_rival` as `python foreign.py NAME` in a folder with `in.npz` (arrays) and `settings.json`;
+leaves `out.npz` (arrays) and `facts.json` (cpu seconds, versions) there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+Arrays = dict[str, Any]
+
+
+def cpu_seconds() -> float:
+    """Of this process and of the children that have ended."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def run_sbi(given: Arrays, settings: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
+    """NPE at its defaults: theta (n, k) and y (n, p) to n_draws draws for each observation (o, p)."""
+    import torch
+    from sbi.inference import NPE
+
+    torch.set_num_threads(1)
+    torch.manual_seed(settings["seed"])
+    theta, y, observed = (torch.as_tensor(given[name], dtype=torch.float32) for name in ("theta", "y", "observed"))
+    prior = sbi_prior(settings["prior"])
+    begun = cpu_seconds()
+    trainer = NPE(prior=prior, density_estimator=settings["flow"], show_progress_bars=False)
+    trainer.append_simulations(theta, y)
+    flow = trainer.train()
+    trained = cpu_seconds()
+    posterior = trainer.build_posterior(flow)
+    draws, leaked = [], 0
+    for x in observed:
+        found = posterior.sample(
+            (settings["n_draws"],),
+            x=x[None],
+            show_progress_bars=False,
+            max_sampling_time=settings["sampling_seconds"],
+            return_partial_on_timeout=True,
+        )
+        if len(found) < settings["n_draws"]:  # it may reject for ever; the flow itself then answers
+            leaked += 1
+            found = posterior.sample(
+                (settings["n_draws"],), x=x[None], show_progress_bars=False, reject_outside_prior=False
+            )
+        draws.append(found.numpy().astype(np.float64))
+    facts = {
+        "fit_seconds": trained - begun,
+        "draw_seconds": cpu_seconds() - trained,
+        "n_epochs": int(trainer.summary["epochs_trained"][-1]),
+        "n_leaked": leaked,
+        "versions": versions("sbi", "torch"),
+    }
+    return {"draws": np.stack(draws)}, facts
+
+
+def sbi_prior(parts: list[dict[str, Any]]) -> Any:
+    """The prior as sbi wants it, from one description a parameter."""
+    import torch
+    from sbi.utils import BoxUniform, MultipleIndependent
+    from torch import distributions
+
+    if all(part["name"] == "uniform" for part in parts):
+        low, high = (torch.tensor([float(part[end]) for part in parts]) for end in ("low", "high"))
+        return BoxUniform(low, high)
+    kinds: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "uniform": lambda p: BoxUniform(torch.tensor([p["low"]]), torch.tensor([p["high"]])),
+        "normal": lambda p: distributions.Normal(torch.tensor([p["mean"]]), torch.tensor([p["sd"]])),
+        "lognormal": lambda p: distributions.LogNormal(torch.tensor([p["mean"]]), torch.tensor([p["sd"]])),
+    }
+    return MultipleIndependent([kinds[part["name"]](part) for part in parts], validate_args=False)
+
+
+def run_autogluon(given: Arrays, settings: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
+    """AutoGluon's quantile predictor: X (n, d), y (n,) to quantiles (m, levels) at X_new (m, d)."""
+    import pandas as pd
+    import torch
+    from autogluon.tabular import TabularPredictor
+
+    torch.set_num_threads(1)
+    names = [f"x{j}" for j in range(given["X"].shape[1])]
+    table = pd.DataFrame(given["X"], columns=names).assign(y=given["y"])
+    begun = cpu_seconds()
+    predictor = TabularPredictor(
+        label="y",
+        problem_type="quantile",
+        quantile_levels=[float(level) for level in given["levels"]],
+        path="models",
+        verbosity=0,
+    ).fit(table, time_limit=settings["seconds"], presets=settings["preset"], num_cpus=1, num_gpus=0)
+    trained = cpu_seconds()
+    q = predictor.predict(pd.DataFrame(given["X_new"], columns=names)).to_numpy(dtype=np.float64)
+    facts = {
+        "fit_seconds": trained - begun,
+        "draw_seconds": cpu_seconds() - trained,
+        "models": [str(name) for name in predictor.model_names()],
+        "versions": versions("autogluon.tabular", "torch", "lightgbm", "pandas"),
+    }
+    return {"q": q}, facts
+
+
+def versions(*packages: str) -> dict[str, str]:
+    return {name: version(name) for name in packages}
+
+
+RIVALS = {"sbi": run_sbi, "autogluon": run_autogluon}
+
+
+def main(name: str) -> None:
+    with np.load("in.npz", allow_pickle=False) as file:
+        given = dict(file)
+    with open("settings.json", encoding="utf-8") as text:
+        settings = json.load(text)
+    arrays, facts = RIVALS[name](given, settings)
+    np.savez("out.npz", **arrays)
+    with open("facts.json", "w", encoding="utf-8") as text:
+        json.dump(facts, text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,7 @@ class Corner:
         return np.ones((1, X.shape[1]))
 
     def predict(self, X: FloatArray, y: FloatArray, X_test: FloatArray, rng: np.random.Generator) -> FloatArray:
+        time.sleep(0.001)  # a record keeps milliseconds
         return np.full(len(X_test), y.mean())
 
 

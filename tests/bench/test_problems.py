@@ -7,6 +7,7 @@ import pytest
 from matplotlib.path import Path as Outline
 
 from genbayes.errors import UnreadableFile
+from genbayes_bench.inference import INFERRERS
 from genbayes_bench.methods import METHODS
 from genbayes_bench.problems import (
     PROBLEMS,
@@ -65,7 +66,7 @@ def test_a_problem_says_where_it_comes_from_and_has_a_full_and_a_smaller_quick_p
     assert problem.title
     assert problem.source
     assert problem.standin is None or len(problem.standin.split()) > 4
-    assert {*paper.methods, *quick.methods} <= set(METHODS)
+    assert {*paper.methods, *quick.methods} <= set(INFERRERS if problem.inference else METHODS)
     assert (quick.name, quick.n_replicates) == ("quick", 2)
     assert max(quick.sizes) <= min(1_000, max(paper.sizes))
     assert quick.time_limit is None or quick.time_limit <= 10
@@ -79,14 +80,15 @@ def test_a_draw_has_the_size_asked_for_and_repeats(name) -> None:
         pytest.skip(problem.absent)
     one, again, other = (problem.draw(r, quick.n_train, quick.n_test) for r in (0, 0, 1))
     assert one.X_train.shape == (quick.n_train, problem.n_inputs)
-    assert one.X_test.shape == (quick.n_test, problem.n_inputs)
+    n_observed = None if problem.inference is None else len(problem.inference.observations()[0])
+    assert one.X_test.shape == (n_observed or quick.n_test, problem.n_inputs)
     assert len(one.y_train) == quick.n_train
     assert one.f_test is None or len(one.f_test) == len(one.y_test) == quick.n_test
     np.testing.assert_array_equal(one.y_train, again.y_train)
     assert not np.array_equal(one.y_train, other.y_train)
     if name != "michalewicz":  # 100,000 runs
         full = problem.draw(0, paper.n_train, paper.n_test)
-        assert (len(full.y_train), len(full.y_test)) == (paper.n_train, paper.n_test)
+        assert (len(full.y_train), len(full.y_test)) == (paper.n_train, n_observed or paper.n_test)
 
 
 @pytest.mark.parametrize("name", [name for name, problem in PROBLEMS.items() if problem.needs])

@@ -22,7 +22,7 @@ from genbayes_bench.problems import PROBLEMS, PROTOCOLS
 from genbayes_bench.problems.problem import PAPER, PART, QUICK, Case, Problem, Protocol
 from genbayes_bench.studies import STUDIES, VARIANTS, Study
 
-GROUPS = ("emulation", "design", "inference", "all")
+GROUPS = ("emulation", "design", "all")  # those of inference are a study
 AnyMethod = Method | Design | Inferrer
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ class Registry:
     def choose(self, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Problems from names of problems, groups and studies; of a study with its methods, else with none.
 
-        The groups are "emulation" (also where nothing is named), "design", "inference" and "all".
+        The groups are "emulation" (also where nothing is named), "design" and "all".
 
         Example:
             >>> load_registry().choose(["bgp2", "star"])

@@ -12,15 +12,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes_bench.problems.dynamics import lotka_volterra, sir
 from genbayes_bench.problems.problem import Draw, Problem, Protocol, Split
-from genbayes_bench.problems.shared import shared_path
+from genbayes_bench.problems.shared import shared_file, shared_path
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -72,7 +72,7 @@ class Task:
         if self.observed is not None:
             y = np.array(self.observed)
             return y, np.full((len(y), len(self.prior())), np.nan)
-        if shared_path(_file(self.name, 1, "observation.csv")) is None:
+        if self.is_own and self.exact is not None:
             rng = np.random.default_rng([STREAM_OWN, *self.name.encode()])
             theta = draw_prior(self.prior(), N_OBSERVATIONS, rng)
             return self.simulate(theta, rng), theta
@@ -91,10 +91,9 @@ class Task:
         """The first n draws of the true posterior of an observation, numbered from 0, shape (n, k)."""
         if self.observed is None and not self.is_own:
             return _read(self.name, number + 1, "reference_posterior_samples.csv.bz2")[:n]
-        if self.exact is None:
-            raise InvalidInput(f"{self.name} must have files of reference draws, got none in the shared folder")
-        rng = np.random.default_rng([STREAM_OWN, *self.name.encode(), number])
-        return self.exact(self.observations()[0][number], n, rng)
+        y, rng = self.observations()[0][number], np.random.default_rng([STREAM_OWN, *self.name.encode(), number])
+        assert self.exact is not None  # or its observations would have been refused
+        return self.exact(y, n, rng)
 
 
 def draw_prior(prior: tuple[Any, ...], n: int, rng: Generator) -> FloatArray:
@@ -117,13 +116,14 @@ def _file(task: str, number: int, file: str) -> str:
     return f"data/sbibm/{task}/observation_{number}/{file}"
 
 
-@cache
 def _read(task: str, number: int, file: str) -> FloatArray:
-    import pandas as pd
+    return _table(shared_file(_file(task, number, file)))
 
-    path = shared_path(_file(task, number, file))
-    if path is None:
-        raise UnreadableFile(f"{_file(task, number, file)} must be in the folder of shared data, got none")
+
+@cache
+def _table(path: Path) -> FloatArray:
+    import pandas as pd  # the one reader of tables knows no bz2
+
     return pd.read_csv(path).to_numpy(dtype=np.float64)
 
 

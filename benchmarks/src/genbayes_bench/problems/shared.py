@@ -49,10 +49,15 @@ def why_absent(name: str) -> str | None:
 
 def read_shared(name: str) -> pd.DataFrame:
     """The table in a file of the shared folder, kept in memory; not to be changed."""
+    return _read(shared_file(name))
+
+
+def shared_file(name: str) -> Path:
+    """Where a file of the shared folder lies; `UnreadableFile` if there is none."""
     path = shared_path(name)
     if path is None:
         raise UnreadableFile(f"{name} must be in the folder of shared data, got none; set {VARIABLE} to that folder")
-    return _read(path)
+    return path
 
 
 @cache

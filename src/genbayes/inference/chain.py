@@ -21,11 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import silu
 
 from genbayes.arrays import FloatArray
 from genbayes.persistence import State
 
 LOG_SCALES = (-9.0, 4.0)  # of a component, in standard deviations of the parameter
+OUTSIDE = 10.0  # how far beyond the support a component may lie: farther, differences drown in rounding
 FAR = 1e6  # stands for an infinite end of the support, in the same units
 ROWS_AT_ONCE = 4_096  # draws that pass through the networks together: more leave the cache
 N_BISECTIONS = 60  # halvings of a bracket: to the last digit of double precision
@@ -120,22 +122,22 @@ class Chain(torch.nn.Module):
             self.b_out[c, 0, 2 * K :] = math.log(0.34 * spread)
         self.W_out.mul_(0.05)
 
-    def mixtures(self, x: Tensor, which: slice = slice(None)) -> Mixtures:
+    def mixtures(
+        self, x: Tensor, which: slice = slice(None), dropout: float = 0.0, generator: torch.Generator | None = None
+    ) -> Mixtures:
         """Mixtures of the conditionals of a slice, given their inputs, (C, b, k + p) -> mixtures of shape (C, b)."""
-        S, W_0 = self.S[which] * self.mask[which], self.W_0[which] * self.mask[which]
-        h = torch.nn.functional.silu(torch.baddbmm(self.b_0[which], x, W_0))
+        h = silu(torch.baddbmm(self.b_0[which], x, self.W_0[which] * self.mask[which]))
         for W, b in zip(self.W, self.b, strict=True):
-            h = h + torch.nn.functional.silu(torch.baddbmm(b[which], h, W[which]))
-        out = torch.baddbmm(self.b_out[which], h, self.W_out[which]) + torch.bmm(x, S)
-        return self.as_mixtures(out, which)
-
-    def as_mixtures(self, out: Tensor, which: slice = slice(None)) -> Mixtures:
-        """What outputs (C, b, 3 K) of the networks of a slice mean."""
+            branch = silu(torch.baddbmm(b[which], h, W[which]))
+            if dropout > 0:
+                branch = branch * torch.empty_like(branch).bernoulli_(1 - dropout, generator=generator) / (1 - dropout)
+            h = h + branch
+        out = torch.baddbmm(self.b_out[which], h, self.W_out[which]) + torch.bmm(x, self.S[which] * self.mask[which])
         logit, mu, log_scale = out.chunk(3, dim=-1)
         at = self.target[which][:, None, None]
-        return Mixtures(
-            logit, mu, log_scale.clamp(*LOG_SCALES), self.lower[at], self.upper[at], is_bounded=self.is_bounded
-        )
+        lower, upper = self.lower[at], self.upper[at]
+        mu = torch.minimum(torch.maximum(mu, lower - OUTSIDE), upper + OUTSIDE)
+        return Mixtures(logit, mu, log_scale.clamp(*LOG_SCALES), lower, upper, is_bounded=self.is_bounded)
 
     def log_prob(self, theta: Tensor, s: Tensor) -> Tensor:
         """Log density of each member's conditionals, (n, k), (n, p) -> (C, n)."""
@@ -237,7 +239,8 @@ class Mixtures:
         """Levels tau = (F(t) - F(lo)) / (F(hi) - F(lo)), (...) -> (...); 0 below the support and 1 above."""
         at = torch.minimum(torch.maximum(t[..., None], self.lower), self.upper)
         log_mass = self._log_mass()
-        below = self.logit + _log_sigmoid_difference(self._unit(self.lower), self._unit(at))
+        width = (at - self.lower) * torch.exp(-self.log_scale)
+        below = self.logit + _log_sigmoid_difference(self._unit(self.lower), self._unit(at), width)
         return torch.exp(torch.logsumexp(below, dim=-1) - torch.logsumexp(log_mass, dim=-1))
 
     def ppf(self, tau: Tensor) -> Tensor:
@@ -264,7 +267,7 @@ class Mixtures:
         if not self.is_bounded:
             return mu + torch.exp(log_scale) * (torch.log(v) - torch.log1p(-v))
         a, b = (lower - mu) * torch.exp(-log_scale), (upper - mu) * torch.exp(-log_scale)
-        log_D = _log_sigmoid_difference(a, b)
+        log_D = _log_sigmoid_difference(a, b, (upper - lower) * torch.exp(-log_scale))
         log_sigmoid = torch.nn.functional.logsigmoid
         u = torch.logaddexp(log_sigmoid(a), torch.log(v) + log_D)
         u = u - torch.logaddexp(log_sigmoid(-b), torch.log1p(-v) + log_D)
@@ -277,13 +280,14 @@ class Mixtures:
         """Log weights of the components within the support, up to the same constant, (..., K)."""
         if not self.is_bounded:
             return self.logit
-        return self.logit + _log_sigmoid_difference(self._unit(self.lower), self._unit(self.upper))
+        width = (self.upper - self.lower) * torch.exp(-self.log_scale)
+        return self.logit + _log_sigmoid_difference(self._unit(self.lower), self._unit(self.upper), width)
 
 
-def _log_sigmoid_difference(a: Tensor, b: Tensor) -> Tensor:
-    """log(sigmoid(b) - sigmoid(a)) for a <= b, = log sigmoid(b) + log sigmoid(-a) + log(1 - e^(a - b))."""
+def _log_sigmoid_difference(a: Tensor, b: Tensor, width: Tensor) -> Tensor:
+    """log(sigmoid(b) - sigmoid(a)) = log sigmoid(b) + log sigmoid(-a) + log(1 - e^-width), width = b - a >= 0."""
     log_sigmoid = torch.nn.functional.logsigmoid
-    return log_sigmoid(b) + log_sigmoid(-a) + torch.log(-torch.expm1((a - b).clamp(max=-1e-12)))
+    return log_sigmoid(b) + log_sigmoid(-a) + torch.log(-torch.expm1(-width.clamp(min=1e-12)))
 
 
 def _masks(orders: np.ndarray[tuple[int, int], np.dtype[np.int64]], n_summaries: int) -> Tensor:

@@ -18,6 +18,7 @@ from genbayes.arrays import IntArray
 from genbayes.deadline import require_time
 from genbayes.errors import TrainingDiverged
 from genbayes.inference.chain import Chain
+from genbayes.inference.chain_step import ChainStep
 from genbayes.progress import Report
 from genbayes.seeding import torch_generator
 from genbayes.training.averaging import AveragedAdam, BestWeights, FlatWeights
@@ -87,7 +88,7 @@ def train_chain(
     adam = AveragedAdam(weights, settings.weight_decay, settings.averaging, betas=(0.9, 0.99))
     best = BestWeights(weights, settings.patience)
     unseen = x[torch.as_tensor(held_out)].repeat_interleave(k, dim=0)  # (C, a, k + p)
-    masks = torch_generator(rng)
+    advance = ChainStep(chain, settings.dropout, torch_generator(rng))
     losses = []
     for step in range(settings.n_steps + 1):
         require_time()
@@ -102,11 +103,8 @@ def train_chain(
                 report(step, settings.n_steps, losses[-1][1])
             if is_over or step == settings.n_steps:
                 break
-        weights.grad.zero_()
-        rows = x[next(batches)].repeat_interleave(k, dim=0)
-        loss = chain_loss(chain, rows, settings.dropout, masks).mean(dim=1).sum()
-        loss.backward()
-        limit_gradient(weights.grad, len(chain.target), float(loss.detach()), step)
+        loss = advance(x[next(batches)].repeat_interleave(k, dim=0)).sum()
+        limit_gradient(weights.grad, len(chain.target), float(loss), step)
         adam.step(rate_at(step, settings))
     best.restore()
     weights.release()
@@ -116,16 +114,7 @@ def train_chain(
 def chain_loss(chain: Chain, x: Tensor, dropout: float = 0.0, generator: torch.Generator | None = None) -> Tensor:
     """Negative log density of each conditional at its inputs and its own parameter, (C, b, k + p) -> (C, b)."""
     t = x.gather(2, chain.target[:, None, None].expand(-1, x.shape[1], 1))[..., 0]
-    silu = torch.nn.functional.silu
-    h = silu(torch.baddbmm(chain.b_0, x, chain.W_0 * chain.mask))
-    for W, b in zip(chain.W, chain.b, strict=True):
-        branch = silu(torch.baddbmm(b, h, W))
-        if dropout > 0:
-            kept = torch.empty_like(branch).bernoulli_(1 - dropout, generator=generator)
-            branch = branch * kept / (1 - dropout)
-        h = h + branch
-    out = torch.baddbmm(chain.b_out, h, chain.W_out) + torch.bmm(x, chain.S * chain.mask)
-    return -chain.as_mixtures(out).log_prob(t)
+    return -chain.mixtures(x, dropout=dropout, generator=generator).log_prob(t)
 
 
 def limit_gradient(grad: Tensor, n_conditionals: int, loss: float, step: int) -> None:

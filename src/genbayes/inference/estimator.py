@@ -30,12 +30,14 @@ from genbayes.inference.posterior import Posterior
 from genbayes.inference.prior import Prior, as_prior
 from genbayes.inference.prior_check import warn_unless_from_prior
 from genbayes.inference.scales import SummaryScale, ThetaScale
+from genbayes.inference.summaries import Array, LearntSummary, as_summary, restore_summary
+from genbayes.inference.summary_training import train_summary
 from genbayes.models.loading import state_of
 from genbayes.persistence import State, write_state
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState, as_generator, torch_generator
 from genbayes.threads import fitting_threads
-from genbayes.validation import check_array, check_choice, check_count, describe_rows
+from genbayes.validation import check_choice, check_count
 
 RECIPES = ("fast", "paper")
 FEWEST_PAIRS = 50  # below, nothing could be held out to judge by
@@ -49,7 +51,8 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         prior: Frozen SciPy distributions, one a parameter, a frozen multivariate normal or t, or a `Box`; None for the
             box that theta fills, with a warning.
         recipe: "fast", our own, or "paper", the implicit quantile network to the letter, for a single parameter.
-        summary: S(y): None for y itself, or a function of all observations, (n, p) -> (n, q).
+        summary: S(y): None for y itself, a function of all observations (n, ...) -> (n, q), or a network that is
+            learnt: "network" of vectors, "set" of independent observations, sets of any size, "series" of series.
         n_rounds: Rounds of simulation of `fit_simulator`.
         verbose: Whether to show a progress bar.
         random_state: Seed of everything random in `fit`.
@@ -97,7 +100,8 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
 
         Args:
             theta: Parameters, shape (n, k), or (n,) for one parameter; the columns of a frame name them.
-            y: What was simulated with each, shape (n, p), or (n,).
+            y: What was simulated with each, shape (n, p), or (n,); for summary="series" (n, T) or (n, T, c); for
+                summary="set" a list of n sets (m_i, p), or an array (n, m, p) with NaN for missing members.
 
         Returns:
             The fitted estimator.
@@ -106,18 +110,21 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         check_count(self.n_rounds, "n_rounds")
         started = time.perf_counter()
         self.prior_: Prior = as_prior(self.prior, theta)
-        pairs = self._take_pairs(theta, y)
-        rng_split, rng_fit, rng_checks = as_generator(self.random_state).spawn(3)
-        warn_unless_from_prior(pairs[0], self.prior_, rng_checks)
-        n_checks = n_held_out(len(pairs[0]))
-        order = rng_split.permutation(len(pairs[0]))
+        self.summary_ = as_summary(self.summary)
+        parameters, observations = self._take_pairs(theta, y)
+        rng_split, rng_fit, rng_checks, rng_summary = as_generator(self.random_state).spawn(4)
+        warn_unless_from_prior(parameters, self.prior_, rng_checks)
+        n_checks = n_held_out(len(parameters))
+        order = rng_split.permutation(len(parameters))
         checks, rest = order[:n_checks], order[n_checks:]
-        self.held_out_ = HeldOut.beside(pairs[0][checks], pairs[1][checks], (pairs[0][rest], pairs[1][rest]))
-        self.novelty_ = Novelty.fit(pairs[1], rng_checks)
+        self.theta_scale_ = ThetaScale.learn(parameters[rest], self.prior_.lower, self.prior_.upper)
+        with fitting_threads(len(rest), self.prior_.k):
+            s = self._learn_summaries(parameters, observations, rest, rng_summary)
+            self._learn(parameters[rest], s[rest], rng_fit)
+        self.held_out_ = HeldOut.beside(parameters[checks], s[checks], (parameters[rest], s[rest]))
+        self.novelty_ = Novelty.fit(s, rng_checks)
         self.dropped_ = {}
         self._forget_checks()
-        with fitting_threads(len(rest), self.prior_.k + self.n_summaries_):
-            self._learn(pairs[0][rest], pairs[1][rest], rng_fit)
         self.n_pairs_ = len(order)
         self.seconds_ = time.perf_counter() - started
         return self
@@ -130,11 +137,8 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
             strict: Whether to refuse an observation outside what was simulated, instead of a warning.
         """
         check_is_fitted(self, "chain_")
-        values = np.asarray(getattr(y, "values", y))
-        is_single = values.ndim == 0 or (values.ndim == 1 and not (self.n_inputs_ == 1 and len(values) > 1))
-        values = values.reshape(1, -1) if is_single else values.reshape(len(values), -1)
-        observed = _check_observations(values, self.n_inputs_)
-        s = self._summarise(observed)
+        observed, is_single = self.summary_.read_observed(y)
+        s = self.summary_(observed)
         self._warn_outside(s, None, strict)
         return self.condition_on_summaries(s, is_single=is_single)
 
@@ -146,16 +150,14 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         """Write the fitted estimator to one file without pickle; `genbayes.load` reads it."""
         return write_state(path, state_of(self))
 
-    def _take_pairs(self, theta: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Distinct pairs of parameters (n, k) and summaries (n, q), checked."""
+    def _take_pairs(self, theta: ArrayLike, y: Any) -> tuple[FloatArray, Array]:
+        """Distinct pairs of parameters (n, k) and observations (n, ...), checked."""
         parameters = self.prior_.take(theta)
-        values = np.asarray(getattr(y, "values", y))
-        values = check_array(values[:, None] if values.ndim == 1 else values, "y", "(n, p)")
+        values = self.summary_.read_many(y)
         if len(parameters) != len(values):
             raise InvalidInput(f"theta and y must have as many rows, got {len(parameters)} and {len(values)}")
         n, k = parameters.shape
-        self.n_inputs_ = values.shape[1]
-        first = np.sort(np.unique(np.hstack([parameters, values]), axis=0, return_index=True)[1])
+        first = _distinct(np.hstack([parameters, values.reshape(n, -1)]))
         fewest = max(FEWEST_PAIRS, k + 1)
         if len(first) < fewest:
             raise InvalidInput(
@@ -166,29 +168,24 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
             warnings.warn(
                 f"{n - len(first)} of {n} pairs repeat others exactly; each was used once", DuplicatePairs, stacklevel=3
             )
-        s = self._summarise(values[first])
+        return parameters[first], values[first]
+
+    def _learn_summaries(self, theta: FloatArray, y: Array, rest: IntArray, rng: np.random.Generator) -> FloatArray:
+        """Summaries of all observations (n, ...) -> (n, q), where they are learnt from the rows of the fit alone."""
+        if isinstance(self.summary_, LearntSummary):
+            t = self.theta_scale_.transform(theta[rest])
+            with show_progress("learning summaries", self.verbose) as report:
+                train_summary(self.summary_, y[rest], t, self.theta_scale_.edges, rng, report)
+        s = self.summary_(y)
         self.kept_ = _varying(s)
         self.n_summaries_ = len(self.kept_)
-        return parameters[first], s
-
-    def _summarise(self, y: FloatArray) -> FloatArray:
-        """Summaries of observations, (n, p) -> (n, q)."""
-        if self.summary is None:
-            return y
-        if not callable(self.summary):
-            raise InvalidInput(f"summary must be None or a function, got {self.summary!r}")
-        s = np.asarray(self.summary(y), dtype=np.float64)
-        s = s[:, None] if s.ndim == 1 else s
-        if s.ndim != 2 or len(s) != len(y):
-            raise InvalidInput(f"summary must return one row an observation, ({len(y)}, q), got shape {s.shape}")
-        return check_array(s, "summary(y)", "(n, q)")
+        return s
 
     def _scaled(self, s: FloatArray) -> FloatArray:
         return np.clip(self.summary_scale_.transform(s[:, self.kept_]), -10.0, 10.0)
 
     def _learn(self, theta: FloatArray, s: FloatArray, rng: np.random.Generator) -> None:
         """Scales and chain, from parameters (n, k) and summaries (n, q)."""
-        self.theta_scale_ = ThetaScale.learn(theta, self.prior_.lower, self.prior_.upper)
         self.summary_scale_ = SummaryScale.learn(s[:, self.kept_])
         t = torch.as_tensor(self.theta_scale_.transform(theta), dtype=torch.float32)
         z = torch.as_tensor(self._scaled(s), dtype=torch.float32)
@@ -203,22 +200,16 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
     def to_state(self) -> State:
         """What the fitted estimator keeps in its file."""
         check_is_fitted(self, "chain_")
-        if callable(self.summary):
-            raise InvalidInput(
-                "summary must be None or a name to be saved, got a function, which no file can hold; "
-                "apply it to y before fit and condition"
-            )
         seed = self.random_state if isinstance(self.random_state, int) else None
         values = {
             "parameters": {
                 "recipe": self.recipe,
-                "summary": self.summary,
+                "summary": self.summary if isinstance(self.summary, str) else None,
                 "n_rounds": self.n_rounds,
                 "verbose": self.verbose,
                 "random_state": seed,
             },
             "prior": self.prior_.to_dict(),
-            "n_inputs": self.n_inputs_,
             "n_pairs": self.n_pairs_,
             "seconds": self.seconds_,
             "dropped": dict(self.dropped_),
@@ -228,6 +219,7 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         arrays = {"kept": self.kept_, **held}
         state = State("PosteriorEstimator", values, arrays)
         for name, part in (
+            ("summary", self.summary_),
             ("theta_scale", self.theta_scale_),
             ("summary_scale", self.summary_scale_),
             ("chain", self.chain_),
@@ -242,7 +234,8 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         prior = Prior.from_dict(state.value("prior"))
         estimator = cls(prior, **state.value("parameters"))
         estimator.prior_ = prior
-        estimator.n_inputs_, estimator.n_pairs_ = int(state.value("n_inputs")), int(state.value("n_pairs"))
+        estimator.n_pairs_ = int(state.value("n_pairs"))
+        estimator.summary_ = restore_summary(state.nested("summary"))
         estimator.kept_ = state.array("kept", (None,)).astype(np.int64)
         estimator.n_summaries_ = len(estimator.kept_)
         theta = state.array("held_theta", (None, prior.k))
@@ -286,18 +279,7 @@ def _varying(s: FloatArray) -> IntArray:
     return np.flatnonzero(varies)
 
 
-def _check_observations(values: FloatArray, p: int) -> FloatArray:
-    """Observations of the length of those simulated, (o, p), all finite."""
-    if values.shape[1] != p:
-        raise InvalidInput(f"y must have {p} value{'s' if p > 1 else ''} as in fit, got {values.shape[1]}")
-    try:
-        numbers = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"y must be numbers, got {values.dtype}") from error
-    bad = np.asarray(~np.isfinite(numbers).all(axis=1))
-    if bad.any():
-        raise InvalidInput(
-            f"y must be finite, got NaN or infinity in {describe_rows(bad)}; "
-            "leave the value out of the simulations too, or fill it in"
-        )
-    return numbers
+def _distinct(rows: FloatArray) -> IntArray:
+    """Numbers of the first of each group of equal rows, in order, (n, q) -> (m,)."""
+    as_bytes = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0]
+    return np.sort(np.unique(as_bytes, return_index=True)[1])

@@ -1,0 +1,378 @@
+"""Summaries S(y): what the transport sees of an observation (paper, Supplement B).
+
+Nothing (y itself), the user's function, or a network that is learnt: of a vector, of a set of independent observations
+of any size, or of a series. A learnt network is trained together with a chain, so that it keeps what the posterior
+needs; then it is frozen. Sets are pooled by means over their members, so that the order does not matter, and the number
+of members is a summary of its own; series by means over time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+from torch.nn.functional import silu
+
+from genbayes.arrays import FloatArray
+from genbayes.errors import InvalidInput
+from genbayes.persistence import State
+from genbayes.validation import check_choice, check_finite, describe_rows
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+LEARNT = ("network", "set", "series")
+ROWS_AT_ONCE = 1_024  # observations that pass through a summary network together
+N_HIDDEN = 64
+KERNEL = 5  # time points that a convolution sees at once
+SMALLEST_SPREAD = 1e-6  # share of the typical spread that stands for none, where its logarithm is taken
+
+
+class Summary:
+    """S(y) without learning: y itself, or the user's function of all observations (n, ...) -> (n, q).
+
+    Args:
+        function: The user's function; None for y itself.
+
+    Attributes:
+        tail_: Shape of one observation in `fit`.
+    """
+
+    tail_: tuple[int, ...]
+
+    def __init__(self, function: Callable[[Any], Any] | None = None) -> None:
+        self.function = function
+
+    def read_many(self, y: Any) -> Array:
+        """What was simulated, (n, ...), checked; the shape of one is remembered."""
+        values = _numbers(y)
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2 and self.function is None:
+            raise InvalidInput(
+                f"y must have shape (n, p), got {values.shape}; pass summary='series' or 'set', or a function"
+            )
+        self.tail_ = values.shape[1:]
+        return check_finite(values, "y")
+
+    def read_observed(self, y: Any) -> tuple[Array, bool]:
+        """What was observed, (o, ...), and whether it is a single observation."""
+        values = _numbers(y)
+        if self.tail_ == (1,) and values.ndim == 1 and len(values) > 1:
+            values = values[:, None]
+        is_single = values.ndim <= len(self.tail_)
+        values = values.reshape(1, *(values.shape or (1,))) if is_single else values
+        if values.shape[1:] != self.tail_:
+            raise InvalidInput(f"y must have {_shape(self.tail_)} as in fit, got {_shape(values.shape[1:])}")
+        return _finite_observations(values), is_single
+
+    def __call__(self, y: Array) -> FloatArray:
+        """Summaries of observations, (n, ...) -> (n, q)."""
+        if self.function is None:
+            return y
+        s = np.asarray(self.function(y), dtype=np.float64)
+        s = s[:, None] if s.ndim == 1 else s
+        if s.ndim != 2 or len(s) != len(y):
+            raise InvalidInput(f"summary must return one row an observation, ({len(y)}, q), got shape {s.shape}")
+        return check_finite(s, "summary(y)")
+
+    def to_state(self) -> State:
+        """Kind and shape of an observation; a function cannot be kept."""
+        if self.function is not None:
+            raise InvalidInput(
+                "summary must be None or a name to be saved, got a function, which no file can hold; "
+                "apply it to y before fit and condition"
+            )
+        return State("Summary", {"tail": list(self.tail_)})
+
+
+class LearntSummary(Summary):
+    """A summary network: subclasses say how observations are read and pooled.
+
+    Attributes:
+        network_: The fitted network.
+    """
+
+    network_: SummaryNetwork
+    kind: str
+
+    def begin(self, y: Array, k: int, generator: torch.Generator) -> SummaryNetwork:
+        """A network for observations like y, (n, ...), before it is trained."""
+        self.network_ = NETWORKS[self.kind].of(y, 4 * k, generator)
+        return self.network_
+
+    @torch.no_grad()
+    def __call__(self, y: Array) -> FloatArray:
+        """Summaries of observations, (n, ...) -> (n, q)."""
+        parts = [self.network_(self.network_.prepare(y[i : i + ROWS_AT_ONCE])) for i in range(0, len(y), ROWS_AT_ONCE)]
+        return torch.cat(parts).double().numpy()
+
+    def to_state(self) -> State:
+        """Kind, shape and weights."""
+        arrays = {name: value.detach().numpy() for name, value in self.network_.state_dict().items()}
+        return State("Summary", {"tail": list(self.tail_), "kind": self.kind}, arrays)
+
+
+class VectorSummary(LearntSummary):
+    """A network of vectors y, (n, p)."""
+
+    kind = "network"
+
+
+class SeriesSummary(LearntSummary):
+    """A convolution over series y, (n, T) or (n, T, c)."""
+
+    kind = "series"
+
+    def read_many(self, y: Any) -> Array:
+        """Series of equal length, (n, T, c)."""
+        values = _numbers(y)
+        values = values[:, :, None] if values.ndim == 2 else values
+        if values.ndim != 3 or values.shape[1] < 2 * KERNEL:
+            raise InvalidInput(
+                f"y must have shape (n, T) or (n, T, c) with T at least {2 * KERNEL} for summary='series', "
+                f"got {values.shape}"
+            )
+        self.tail_ = values.shape[1:]
+        return check_finite(values, "y")
+
+    def read_observed(self, y: Any) -> tuple[Array, bool]:
+        """Series of the length of those simulated, (o, T, c)."""
+        values = _numbers(y)
+        if self.tail_[1] == 1 and (values.ndim < 2 or values.shape[1:] != self.tail_[1:]) and values.ndim < 3:
+            values = values[..., None]
+        return super().read_observed(values)
+
+
+class SetSummary(LearntSummary):
+    """Permutation-invariant pooling of sets of independent observations, each (m_i, p), of any size.
+
+    Sets are held as one array (n, m, p) whose missing members are NaN.
+    """
+
+    kind = "set"
+
+    def read_many(self, y: Any) -> Array:
+        """Sets as a list of (m_i, p) or (m_i,), or as an array (n, m, p) with NaN for members that are missing."""
+        sets = _pad([_one_set(each) for each in y]) if isinstance(y, (list, tuple)) else _numbers(y)
+        sets = sets[:, :, None] if sets.ndim == 2 else sets
+        if sets.ndim != 3:
+            raise InvalidInput(f"y must be a list of sets (m, p) or shape (n, m, p), got shape {sets.shape}")
+        self.tail_ = sets.shape[2:]
+        return _check_sets(sets)
+
+    def read_observed(self, y: Any) -> tuple[Array, bool]:
+        """One set (m, p) or (m,), a list of sets, or an array (o, m, p)."""
+        p = self.tail_[0]
+        is_list = (
+            isinstance(y, (list, tuple)) and any(np.ndim(each) > 0 for each in y) and (p == 1 or np.ndim(y[0]) > 1)
+        )
+        if is_list:
+            sets = _pad([_one_set(each) for each in y])
+            is_single = False
+        else:
+            values = _numbers(y)
+            is_single = values.ndim < 3
+            sets = values.reshape(1, len(values), -1) if is_single else values
+        if sets.shape[2] != p:
+            raise InvalidInput(f"y must have {p} value{'s' if p > 1 else ''} a member as in fit, got {sets.shape[2]}")
+        return _check_sets(sets), is_single
+
+
+class SummaryNetwork(torch.nn.Module):
+    """Observations to learnt summaries, with what is known to matter beside them; scales are kept as buffers."""
+
+    center: Tensor
+    scale: Tensor
+
+    @classmethod
+    def of(cls, y: Array, n_learnt: int, generator: torch.Generator) -> SummaryNetwork:
+        """A network with random weights for observations like y, (n, ...)."""
+        center = np.nanmean(y, axis=tuple(range(y.ndim - 1)))
+        scale = np.nanstd(y, axis=tuple(range(y.ndim - 1)))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(torch.randint(2**62, (1,), generator=generator)))
+            network = cls(y.shape[-1], n_learnt)
+        network.center.copy_(torch.as_tensor(center))
+        network.scale.copy_(torch.as_tensor(np.where(scale > 0, scale, 1.0)))
+        return network
+
+    def __init__(self, n_inputs: int, n_learnt: int) -> None:
+        super().__init__()
+        self.register_buffer("center", torch.zeros(n_inputs))
+        self.register_buffer("scale", torch.ones(n_inputs))
+        self.sizes = n_inputs, n_learnt
+
+    def prepare(self, y: Array) -> Tensor:
+        """Observations on the scale of the network, in single precision."""
+        return ((torch.as_tensor(np.ascontiguousarray(y)) - self.center) / self.scale).float()
+
+
+class VectorNetwork(SummaryNetwork):
+    """q learnt summaries of a vector, (n, p) -> (n, q), by a perceptron with a linear way past it."""
+
+    def __init__(self, n_inputs: int, n_learnt: int) -> None:
+        super().__init__(n_inputs, n_learnt)
+        self.first = torch.nn.Linear(n_inputs, 2 * N_HIDDEN)
+        self.second = torch.nn.Linear(2 * N_HIDDEN, 2 * N_HIDDEN)
+        self.last = torch.nn.Linear(2 * N_HIDDEN, n_learnt)
+        self.past = torch.nn.Linear(n_inputs, n_learnt, bias=False)
+
+    def forward(self, y: Tensor) -> Tensor:
+        """Summaries, (n, p) -> (n, q)."""
+        y = y.clamp(-10, 10)
+        h = silu(self.first(y))
+        learnt: Tensor = self.last(h + silu(self.second(h))) + self.past(y)
+        return learnt
+
+
+class SetNetwork(SummaryNetwork):
+    """Pooled summaries of sets, (n, m, p) with NaN for missing members -> (n, q + 2 p + 1).
+
+    Beside q learnt ones: log of the number of members, means and log standard deviations of the p columns.
+    """
+
+    def __init__(self, n_inputs: int, n_learnt: int) -> None:
+        super().__init__(n_inputs, n_learnt)
+        half = N_HIDDEN // 2
+        self.of_member = torch.nn.Linear(n_inputs, half)
+        self.second = torch.nn.Linear(half, half)
+        self.third = torch.nn.Linear(half + 2 * n_inputs + 1, N_HIDDEN)
+        self.last = torch.nn.Linear(N_HIDDEN, n_learnt)
+
+    def forward(self, y: Tensor) -> Tensor:
+        """Summaries, the same whatever the order of the members."""
+        there = torch.isfinite(y).all(dim=2, keepdim=True)
+        y = y[:, : int(there.sum(dim=1).max()) if _is_packed(there) else y.shape[1]]
+        there = there[:, : y.shape[1]].to(y.dtype)
+        y = torch.nan_to_num(y, nan=0.0) * there
+        count = there.sum(dim=1)
+        mean = y.sum(dim=1) / count
+        spread = torch.sqrt((((y - mean[:, None]) * there) ** 2).sum(dim=1) / count + SMALLEST_SPREAD**2)
+        known = torch.cat([torch.log(count), mean, torch.log(spread)], dim=1)
+        h = silu(self.of_member(y.clamp(-10, 10)))
+        pooled = ((h + silu(self.second(h))) * there).sum(dim=1) / count
+        learnt = self.last(silu(self.third(torch.cat([pooled, known], dim=1))))
+        return torch.cat([learnt, known], dim=1)
+
+
+class SeriesNetwork(SummaryNetwork):
+    """Pooled summaries of series, (n, T, c) -> (n, q + 2 c).
+
+    Each series is standardised by its own mean and spread, which are summaries themselves. Means over time of products
+    of two convolutions are learnt autocorrelations; those of a deep one catch the rest.
+    """
+
+    def __init__(self, n_inputs: int, n_learnt: int) -> None:
+        super().__init__(n_inputs, n_learnt)
+        half = N_HIDDEN // 2
+        self.left = torch.nn.Conv1d(n_inputs, half, KERNEL)
+        self.right = torch.nn.Conv1d(n_inputs, half, KERNEL)
+        self.second = torch.nn.Conv1d(half, half, KERNEL, stride=2)
+        self.third = torch.nn.Linear(2 * half + 2 * n_inputs, N_HIDDEN)
+        self.last = torch.nn.Linear(N_HIDDEN, n_learnt)
+        self.past = torch.nn.Linear(2 * half + 2 * n_inputs, n_learnt, bias=False)
+
+    def forward(self, y: Tensor) -> Tensor:
+        """Summaries of scaled series."""
+        mean = y.mean(dim=1)
+        spread = torch.sqrt(((y - mean[:, None]) ** 2).mean(dim=1) + SMALLEST_SPREAD**2)
+        z = ((y - mean[:, None]) / spread[:, None]).mT  # (n, c, T)
+        left, right = self.left(z), self.right(z)
+        deep = silu(self.second(silu(left)))
+        known = torch.cat([mean.clamp(-10, 10), torch.log(spread)], dim=1)
+        pooled = torch.cat([(left * right).mean(dim=2), deep.mean(dim=2), known], dim=1)
+        learnt = self.last(silu(self.third(pooled))) + self.past(pooled)
+        return torch.cat([learnt, known], dim=1)
+
+
+NETWORKS: dict[str, type[SummaryNetwork]] = {"network": VectorNetwork, "set": SetNetwork, "series": SeriesNetwork}
+SUMMARIES: dict[str, type[LearntSummary]] = {"network": VectorSummary, "set": SetSummary, "series": SeriesSummary}
+
+
+def as_summary(summary: str | Callable[[Any], Any] | None) -> Summary:
+    """The summary that users pass: None, a function, or the name of a network.
+
+    Example:
+        >>> type(as_summary("set")).__name__
+        'SetSummary'
+    """
+    if summary is None or callable(summary):
+        return Summary(summary)
+    if not isinstance(summary, str):
+        raise InvalidInput(f"summary must be None, a function or one of {', '.join(LEARNT)}, got {summary!r}")
+    return SUMMARIES[check_choice(summary, "summary", LEARNT)]()
+
+
+def restore_summary(state: State) -> Summary:
+    """The summary that a state describes."""
+    tail, kind = tuple(int(size) for size in state.value("tail")), state.values.get("kind")
+    if kind is None:
+        plain = Summary()
+        plain.tail_ = tail
+        return plain
+    learnt = SUMMARIES[check_choice(kind, "kind", LEARNT)]()
+    learnt.tail_ = tail
+    last = state.array("last.weight", (None, None))
+    learnt.network_ = NETWORKS[kind](len(state.array("center", (None,))), len(last))
+    learnt.network_.load_state_dict({name: torch.as_tensor(array) for name, array in state.arrays.items()})
+    return learnt
+
+
+def _numbers(y: ArrayLike) -> Array:
+    try:
+        return np.asarray(getattr(y, "values", y), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"y must be numbers, each observation of the same shape, got {type(y).__name__}; "
+            "sets of different sizes need summary='set'"
+        ) from error
+
+
+def _one_set(y: ArrayLike) -> Array:
+    values = _numbers(y)
+    return values if values.ndim > 1 else values.reshape(-1, 1)
+
+
+def _pad(sets: Sequence[Array]) -> Array:
+    """Sets (m_i, p) as one array (n, m, p), NaN where a set has no further member."""
+    sizes = {each.shape[1] for each in sets}
+    if len(sizes) != 1:
+        raise InvalidInput(f"y must have sets whose members have as many values, got {sorted(sizes)}")
+    out = np.full((len(sets), max(len(each) for each in sets), sizes.pop()), np.nan)
+    for row, each in zip(out, sets, strict=True):
+        row[: len(each)] = check_finite(each, "y") if len(each) else each
+    return out
+
+
+def _check_sets(sets: Array) -> Array:
+    """Sets whose members are whole or missing, none of them empty."""
+    gone = np.isnan(sets)
+    is_partly = np.asarray(gone.any(axis=2) & ~gone.all(axis=2))
+    partly = np.asarray(is_partly.any(axis=1) | np.isinf(sets).any(axis=(1, 2)))
+    if partly.any():
+        raise InvalidInput(f"y must have members without NaN or infinity, got some in {describe_rows(partly)}")
+    empty = np.asarray(gone.all(axis=(1, 2)))
+    if empty.any():
+        raise InvalidInput(f"y must have at least one member a set, got none in {describe_rows(empty)}")
+    return sets
+
+
+def _is_packed(there: Tensor) -> bool:
+    """Whether missing members all come last, so that the tail of the array can be cut off."""
+    return bool((there[:, :-1] | ~there[:, 1:]).all())
+
+
+def _finite_observations(values: Array) -> Array:
+    bad = np.asarray(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+    if bad.any():
+        raise InvalidInput(
+            f"y must be finite, got NaN or infinity in {describe_rows(bad)}; "
+            "leave the value out of the simulations too, or fill it in"
+        )
+    return values
+
+
+def _shape(tail: tuple[int, ...]) -> str:
+    return f"{tail[0]} value{'s' if tail[0] != 1 else ''}" if len(tail) == 1 else f"shape {tail}"

@@ -1,0 +1,87 @@
+"""Training of a summary network: together with a chain of its own, by the likelihood of theta.
+
+What raises the likelihood is what the posterior needs to know of y. Afterwards the network is frozen, the chain that
+was its judge is dropped, and the estimator trains its own on the summaries.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from genbayes.arrays import FloatArray
+from genbayes.deadline import require_time
+from genbayes.inference.chain import Chain, ChainShape
+from genbayes.inference.chain_training import ChainSettings, chain_loss, limit_gradient, rate_at
+from genbayes.inference.summaries import Array, LearntSummary
+from genbayes.progress import Report
+from genbayes.seeding import torch_generator
+from genbayes.training.averaging import AveragedAdam, FlatWeights
+from genbayes.training.loop import draw_batches
+
+SETTINGS = ChainSettings(n_steps=2_000, batch_size=128, learning_rate=3e-3, dropout=0.1, patience=10)
+N_JUDGES = 1_000  # held-out pairs that say when to stop, at most
+
+
+def train_summary(
+    summary: LearntSummary,
+    y: Array,
+    t: FloatArray,
+    edges: tuple[FloatArray, FloatArray],
+    rng: np.random.Generator,
+    report: Report | None = None,
+) -> None:
+    """Learn a summary network in place.
+
+    Args:
+        summary: Whose network is learnt.
+        y: Observations, shape (n, ...).
+        t: Scaled parameters, shape (n, k).
+        edges: Ends of the support on that scale, each (k,).
+        rng: Source of weights, batches and dropout.
+        report: Called with (step, steps, loss) now and then.
+    """
+    k, generator = t.shape[1], torch_generator(rng)
+    network = summary.begin(y, k, generator)
+    order = rng.permutation(len(t))
+    n_judges = min(N_JUDGES, len(t) // 10)
+    rows, theta = network.prepare(y), torch.as_tensor(t, dtype=torch.float32)
+    judges, learn = torch.as_tensor(order[:n_judges]), torch.as_tensor(order[n_judges:])
+    with torch.no_grad():
+        first = network(rows[learn[:N_JUDGES]])
+        center, scale = first.mean(dim=0), first.std(dim=0).clamp_min(1e-3)
+        chain = Chain(ChainShape(k, first.shape[1], n_layers=1), *edges, np.arange(k)[None], generator)
+        chain.start_from_ridge(theta[learn[:N_JUDGES]], (first - center) / scale)
+
+    def losses(which: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
+        s = (network(rows[which]) - center) / scale
+        x = torch.cat([theta[which], s], dim=1).expand(k, -1, -1)
+        return chain_loss(chain, x, dropout, generator)
+
+    weights = FlatWeights([*network.parameters(), *chain.parameters()])
+    adam = AveragedAdam(weights, SETTINGS.weight_decay, SETTINGS.averaging, betas=(0.9, 0.99))
+    batches = draw_batches([learn], SETTINGS.batch_size, [torch_generator(rng)], theta.device)
+    best, kept, stale = float("inf"), weights.flat.detach().clone(), 0
+    for step in range(SETTINGS.n_steps + 1):
+        require_time()
+        if step % SETTINGS.steps_between_checks == 0:
+            adam.swap()
+            with torch.no_grad():
+                score = sum(float(losses(part).sum()) for part in judges.split(256)) / n_judges
+                if score < best - 1e-4:
+                    best, kept, stale = score, weights.flat.detach().clone(), 0
+                else:
+                    stale += 1
+            adam.swap()
+            if report is not None:
+                report(step, SETTINGS.n_steps, score)
+            if stale >= SETTINGS.patience or step == SETTINGS.n_steps:
+                break
+        weights.grad.zero_()
+        loss = losses(next(batches)[0], SETTINGS.dropout).mean(dim=1).sum()
+        loss.backward()
+        limit_gradient(weights.grad, k, float(loss.detach()), step)
+        adam.step(rate_at(step, SETTINGS))
+    with torch.no_grad():
+        weights.flat.copy_(kept)
+    weights.release()

@@ -1,0 +1,94 @@
+"""The chain of truncated mixtures: the written-out step, proper densities, quantiles, members of different orders."""
+
+import numpy as np
+import pytest
+import torch
+
+from genbayes.inference.chain import Chain, ChainShape, Mixtures
+from genbayes.inference.chain_step import ChainStep
+from genbayes.inference.chain_training import chain_loss
+from genbayes.training.averaging import FlatWeights
+
+INF = np.inf
+
+
+def random_chain(lower: list[float], upper: list[float], n_members: int = 1, seed: int = 0) -> Chain:
+    generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
+    k = len(lower)
+    orders = np.stack([np.arange(k)] + [rng.permutation(k) for _ in range(n_members - 1)])
+    chain = Chain(ChainShape(k, 2, n_members, n_hidden=7, n_layers=2, n_components=3), lower, upper, orders, generator)
+    with torch.no_grad():
+        for parameter in chain.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
+        chain.W_0.mul_(chain.mask)
+        chain.S.mul_(chain.mask)
+    return chain
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper"), [([-1.5, -1.5], [1.5, 1.5]), ([-INF, -INF], [INF, INF]), ([-1.0, -INF], [INF, 2.0])]
+)
+def test_the_written_out_step_has_the_gradients_of_automatic_differentiation(
+    lower: list[float], upper: list[float]
+) -> None:
+    chain = random_chain(lower, upper, n_members=2)
+    generator = torch.Generator().manual_seed(1)
+    theta = torch.as_tensor(np.clip(torch.randn(20, 2, generator=generator).numpy(), lower, upper), dtype=torch.float32)
+    x = torch.cat([theta, torch.randn(20, 2, generator=generator)], dim=1).expand(4, -1, -1)
+    expected = chain_loss(chain, x).mean(dim=1)
+    expected.sum().backward()
+    gradients = [p.grad.clone() for p in chain.parameters() if p.grad is not None]
+    FlatWeights(list(chain.parameters()))
+    found = ChainStep(chain, 0.0, generator)(x)
+    torch.testing.assert_close(found, expected.detach(), rtol=1e-4, atol=1e-5)
+    for parameter, gradient in zip(chain.parameters(), gradients, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-3, atol=2e-5)
+
+
+@pytest.mark.parametrize("n_members", [1, 3])
+def test_the_joint_density_integrates_to_one_whatever_the_orders(n_members: int) -> None:
+    chain = random_chain([-1.5, -1.0], [1.5, 2.0], n_members)
+    a, b = -1.5 + 3 * (torch.arange(300) + 0.5) / 300, -1.0 + 3 * (torch.arange(300) + 0.5) / 300
+    grid = torch.cartesian_prod(a, b)
+    s = torch.tensor([[0.3, -0.7]]).expand(len(grid), -1)
+    assert float(torch.exp(chain.joint_log_prob(grid, s)).mean()) * 9 == pytest.approx(1, abs=2e-3)
+
+
+def test_draws_have_the_density_whatever_the_orders() -> None:
+    chain = random_chain([-1.5, -1.0], [1.5, 2.0], n_members=3)
+    s = torch.tensor([[0.3, -0.7]])
+    noise = torch.rand(1, 60_000, 2, 2, generator=torch.Generator().manual_seed(0))
+    draws = chain.transport(s, noise)[0].numpy()
+    edges = [np.linspace(-1.5, 1.5, 5), np.linspace(-1.0, 2.0, 5)]
+    share = np.histogram2d(*draws.T, bins=edges)[0] / len(draws)
+    fine = torch.cartesian_prod(-1.5 + 3 * (torch.arange(200) + 0.5) / 200, -1.0 + 3 * (torch.arange(200) + 0.5) / 200)
+    density = torch.exp(chain.joint_log_prob(fine, s.expand(len(fine), -1))).numpy()
+    mass = np.histogram2d(*fine.numpy().T, bins=edges, weights=density)[0] * 9 / len(fine)
+    # 16 cells; the largest of their errors exceeds 4 standard errors once in 1,000
+    np.testing.assert_array_less(np.abs(share - mass), 4 * np.sqrt(mass * (1 - mass) / len(draws)) + 1e-3)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(-1.0, 2.0), (-INF, INF), (0.5, INF)])
+def test_quantiles_invert_the_distribution_function(lower: float, upper: float) -> None:
+    g = torch.Generator().manual_seed(0)
+    logit, mu, log_scale = (torch.randn(50, 3, generator=g, dtype=torch.float64) for _ in range(3))
+    edges = (torch.tensor([[max(min(end, 1e6), -1e6)]], dtype=torch.float64) for end in (lower, upper))
+    mixtures = Mixtures(logit, mu, log_scale, *edges)
+    tau = torch.rand(50, generator=g, dtype=torch.float64)
+    t = mixtures.ppf(tau)
+    assert bool(((t >= lower) & (t <= upper)).all())
+    torch.testing.assert_close(mixtures.cdf(t), tau, rtol=0, atol=1e-9)
+    step = 1e-6
+    slope = (mixtures.cdf(t + step) - mixtures.cdf(t - step)) / (2 * step)
+    torch.testing.assert_close(torch.exp(mixtures.log_prob(t)), slope, rtol=1e-4, atol=1e-6)
+
+
+def test_components_far_outside_the_support_leave_a_proper_density_and_draws_inside() -> None:
+    mu = torch.tensor([[-9.0, -9.0], [11.0, 11.0]])
+    edges = torch.tensor([[-1.0]]), torch.tensor([[1.0]])
+    mixtures = Mixtures(torch.zeros(2, 2), mu, torch.full((2, 2), -4.0), *edges)
+    tau = torch.rand(2, 1_000, 2, generator=torch.Generator().manual_seed(0))
+    draws = torch.stack([mixtures.draw(tau[:, i]) for i in range(1_000)])
+    assert bool(torch.isfinite(draws).all())
+    assert float(draws.abs().max()) <= 1
+    assert bool(torch.isfinite(mixtures.log_prob(torch.tensor([-1.0, 1.0]))).all())

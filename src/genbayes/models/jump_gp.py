@@ -1,44 +1,39 @@
 """Gaussian processes for responses that jump between regimes: RegimeGP and ModularJumpGP, on one pipeline.
 
-Where a response jumps, runs on the two sides of a boundary tell little about each other. A mixture on y tells the
-regimes, a classifier learns c_k(x), the probability of each at x, and GPs give the level in each; a run at x has
+Where a response jumps, runs on the two sides of a boundary tell little about each other. Regimes, a classifier c_k(x)
+and GPs are found together from inputs and responses (`models.regimes.em`); a run at x has
 
-    F(y | x) = sum_k c_k(x) N(y; m_k(x), s_k(x)^2),
+    F(y | x) = sum_k c_k(x) F_k(y | x),   F_k about the GP's mean m_k(x), with the noise that it leaves,
 
-two peaks where it is uncertain on which side x lies (Tresp 2000 mixes GPs in this way). Regimes and classifier are
-those of paper section 4.2. RegimeGP has one GP for each regime; ModularJumpGP one GP for all, of which the regime is a
-further input (Flowers et al. 2026).
+two peaks where it is uncertain on which side x lies (Tresp 2000 mixes GPs in this way; paper section 4.2). RegimeGP has
+one GP for each regime; ModularJumpGP one GP for all, of which the regime is a further input (Flowers et al. 2026).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.dataset import merged_numbers
-from genbayes.distribution import Mixture, Normal, PredictiveDistribution
+from genbayes.distribution import Mixture, Normal, PredictiveDistribution, QuantileFunction
+from genbayes.distribution.quantile import GRID
 from genbayes.errors import UnreadableFile
 from genbayes.models.base import ScaledRuns
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
-from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, optimism
+from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, StationaryGP, optimism
 from genbayes.models.protocols import Of
-from genbayes.models.regimes.classifier import FEWEST_INPUTS, RegimeClassifier, fit_classifier
-from genbayes.models.regimes.mixture import GaussianMixture, evidence_of, find_regimes, responsibilities
+from genbayes.models.regimes.classifier import RegimeClassifier
+from genbayes.models.regimes.em import Regimes, Runs, find_regimes_by_em
+from genbayes.models.regimes.noise import NORMAL, Noise
 from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import RandomState
 from genbayes.validation import check_count
-
-N_ROUNDS = 2  # of labels, classifier and GPs; a third changed nothing on generated jumps
-FEWEST_ROWS = 8  # of a regime: with fewer it has no GP of its own
-MAX_LOG_ODDS = 30.0  # that one run may give its regime: an outlier must not overrule its neighbourhood for ever
-
-Moments = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # weight, mean, latent and noise variance, each (n, k)
 
 
 @dataclass(frozen=True)
@@ -51,6 +46,7 @@ class FittedJumpGP:
         n_regimes: k.
         accuracy: Share of runs whose regime the classifier names rightly when it has not seen them.
         scale: Of one GP for all: factor of the regimes' indicators, which brings them to the spread of the inputs.
+        noises: What the GP leaves in each regime; none stand for normal, even noise.
     """
 
     gps: tuple[FittedGP, ...]
@@ -58,6 +54,7 @@ class FittedJumpGP:
     n_regimes: int = 1
     accuracy: float = 1.0
     scale: float = 1.0
+    noises: tuple[Noise, ...] = ()
 
     def predict(self, Z: FloatArray) -> Moments:
         """Probability of each regime, mean there, variance of the latent function and of a run's noise, (n, k) each."""
@@ -73,12 +70,18 @@ class FittedJumpGP:
             return [(gp, Z) for gp in self.gps]
         return [(self.gps[0], augmented(Z, np.full(len(Z), j), k, self.scale)) for j in range(k)]
 
+    def noise_of(self, regime: int) -> Noise:
+        """What the GP leaves in one regime."""
+        return self.noises[regime] if self.noises else NORMAL
+
     def to_state(self) -> State:
         """Everything learnt."""
         values = {"n_regimes": self.n_regimes, "accuracy": self.accuracy, "scale": self.scale, "n_gps": len(self.gps)}
-        state = State("FittedJumpGP", values)
+        state = State("FittedJumpGP", {**values, "n_noises": len(self.noises)})
         for j, gp in enumerate(self.gps):
             state = state.with_part(f"gp{j}", gp.to_state())
+        for j, noise in enumerate(self.noises):
+            state = state.with_part(f"noise{j}", noise.to_state())
         return state if self.classifier is None else state.with_part("classifier", self.classifier.to_state())
 
     @classmethod
@@ -90,7 +93,14 @@ class FittedJumpGP:
         inputs = p if n_gps == k else p + k - 1
         gps = tuple(FittedGP.from_state(state.nested(f"gp{j}"), inputs) for j in range(n_gps))
         classifier = RegimeClassifier.from_state(state.nested("classifier"), p, k) if k > 1 else None
-        return cls(gps, classifier, k, float(state.value("accuracy")), float(state.value("scale")))
+        n_noises = int(state.values.get("n_noises", 0))  # older files have none
+        if n_noises not in (0, k):
+            raise UnreadableFile(f"the model file must hold the noise of each regime or of none, got {n_noises}")
+        noises = tuple(Noise.from_state(state.nested(f"noise{j}"), p) for j in range(n_noises))
+        return cls(gps, classifier, k, float(state.value("accuracy")), float(state.value("scale")), noises)
+
+
+Moments = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # weight, mean, latent and noise variance, each (n, k)
 
 
 def augmented(Z: FloatArray, regime: IntArray, k: int, scale: float) -> FloatArray:
@@ -111,9 +121,28 @@ class _JumpSurrogate(GPSurrogate):
     n_starts: int
     gp_: FittedJumpGP
     _unseen: FloatArray  # probabilities of the regimes by classifiers that had not seen the run, (n, k); not kept
+    _base: object = None  # a fitted model whose GP or regimes are used instead of looking for them again
 
     def _check_settings(self) -> object:
         return check_count(self.n_starts, "n_starts")
+
+    def fit_on(self, base: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """As `fit`, with the GP or the regimes of a model that was fitted to the same runs, which saves a search."""
+        self._base = base
+        try:
+            return self.fit(X, y, sample_weight)
+        finally:
+            del self._base
+
+    def _given_gp(self) -> FittedGP | None:
+        """The GP of all runs that a stationary GP of the same runs has."""
+        base = self._base
+        return base.gp_ if isinstance(base, StationaryGP) and base.fingerprint_ == self.fingerprint_ else None
+
+    def _given_regimes(self) -> Regimes | None:
+        """The regimes that another model of the same runs has found."""
+        base = self._base
+        return base.regimes_ if isinstance(base, RegimeGP) and base.fingerprint_ == self.fingerprint_ else None
 
     def _fit_one(
         self, Z: FloatArray, runs: ScaledRuns, rows: IntArray | slice, rng: np.random.Generator, report: Report | None
@@ -124,11 +153,25 @@ class _JumpSurrogate(GPSurrogate):
 
     def _distribution(self, Z: FloatArray, of: Of) -> PredictiveDistribution:
         weight, mean, latent, noise = self.gp_.predict(Z)
-        return self._mixed(weight, mean, latent if of == "mean" else latent + noise)
+        if of == "mean":
+            return self._mixed(weight, [self._normal(m, v) for m, v in zip(mean.T, latent.T, strict=True)])
+        scale = [self.gp_.noise_of(c).scale(Z) for c in range(mean.shape[1])]
+        return self._mixed(weight, self._components(mean, latent + noise, scale))
 
-    def _mixed(self, weight: FloatArray, mean: FloatArray, variance: FloatArray) -> PredictiveDistribution:
-        """Mixture of normal distributions by the moments of k regimes, each (n, k)."""
-        components = [self._normal(m, v) for m, v in zip(mean.T, variance.T, strict=True)]
+    def _components(self, mean: FloatArray, variance: FloatArray, scale: Sequence[FloatArray]) -> Components:
+        """The distribution in each regime, from moments, (n, k) each, and factors of the sd, k of (n,)."""
+        components: Components = []
+        for c, (m, v, h) in enumerate(zip(mean.T, variance.T, scale, strict=True)):
+            shape = self.gp_.noise_of(c).shape
+            if shape is None:
+                components.append(self._normal(m, v * h**2))
+            else:
+                q = m[:, None] + (np.sqrt(v) * h)[:, None] * shape
+                components.append(QuantileFunction(GRID, self.response_scaler_.inverse(q)))
+        return components
+
+    def _mixed(self, weight: FloatArray, components: Components) -> PredictiveDistribution:
+        """The components mixed with weights of shape (n, k)."""
         return components[0] if len(components) == 1 else Mixture(components, weight)
 
     @property
@@ -144,20 +187,26 @@ class _JumpSurrogate(GPSurrogate):
         mean, latent, noise = (np.column_stack(part) for part in zip(*moments, strict=True))
         weight = self._unseen[merged_numbers(X, t)] if self.gp_.classifier is not None else np.ones((len(Z), 1))
         away = mean - self.response_scaler_.transform(t)[:, None]
-        return np.arange(len(Z)), self._mixed(weight, mean + optimism(Z) * away, latent + noise)
+        scale = [self.gp_.noise_of(c).scale_left_out(Z) for c in range(mean.shape[1])]
+        return np.arange(len(Z)), self._mixed(
+            weight, self._components(mean + optimism(Z) * away, latent + noise, scale)
+        )
+
+
+Components = list[PredictiveDistribution]
 
 
 class RegimeGP(_JumpSurrogate):
     """Gaussian processes for responses that jump: one per regime, mixed by the probability of each regime.
 
-    Regimes are the peaks of the response's marginal distribution (`genbayes.models.regimes.mixture`); the classifier is
-    that of `BoundaryFeatures`. What a regime's GP says of a run is far better evidence of its regime than the run's
-    response alone, so that labels, classifier and GPs are learnt a second time from it. With one regime it is the
-    stationary GP. Engine: our own GP (`genbayes.models.gp`).
+    Regimes are found from inputs and responses together (`genbayes.models.regimes.em`): they may overlap in y, differ
+    in slope, and be up to five. A further one is taken only if left-out runs are clearly more probable with it. Noise
+    that is uneven or not normal within a regime is learnt from what its GP leaves. With one regime and even, normal
+    noise it is the stationary GP. Engine: our own GP (`genbayes.models.gp`).
 
     Args:
-        n_regimes: Number of regimes; None to find it in the responses.
-        n_starts: Starting points of each GP's search.
+        n_regimes: Number of regimes; None to find it in the runs.
+        n_starts: Starting points of the search for the GP of all runs.
         categorical: Names or indices of inputs that are categories; they become one-hot columns.
         verbose: Whether to show a progress bar.
         random_state: Seed of classifier and searches.
@@ -165,6 +214,7 @@ class RegimeGP(_JumpSurrogate):
     Attributes:
         n_regimes_: Number of regimes.
         accuracy_: Share of runs whose regime the classifier names rightly without having seen them.
+        regimes_: What was found at the runs of `fit`; not kept in a file.
         n_features_in_, feature_names_in_: Columns seen in `fit`.
 
     Example:
@@ -176,6 +226,8 @@ class RegimeGP(_JumpSurrogate):
         >>> bool(high - low > 8)
         True
     """
+
+    regimes_: Regimes
 
     def __init__(
         self,
@@ -208,49 +260,32 @@ class RegimeGP(_JumpSurrogate):
         return super()._check_settings()
 
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedJumpGP:
-        mixture = find_regimes(runs.y, runs.weight, self.n_regimes)
-        k, evidence, share = len(mixture), evidence_of(mixture, runs.y), mixture.share
-        if k == 1 or len(np.unique(runs.Z, axis=0)) < FEWEST_INPUTS:
-            return FittedJumpGP((self._fit_one(runs.Z, runs, slice(None), rng, report),))
-        for _ in range(N_ROUNDS):
-            label = responsibilities(evidence, share)
-            classifier, unseen = fit_classifier(runs.Z, evidence, label, runs.weight, rng)
-            regime = (np.log(np.maximum(unseen, 1e-12)) + evidence).argmax(axis=1)
-            if np.bincount(regime, minlength=k).min() < FEWEST_ROWS:
-                return FittedJumpGP((self._fit_one(runs.Z, runs, slice(None), rng, report),))
-            accuracy = float(np.average(unseen.argmax(axis=1) == regime, weights=runs.weight))
-            gps = tuple(self._fit_one(runs.Z, runs, np.flatnonzero(regime == j), rng, report) for j in range(k))
-            evidence = _evidence_of_gps(gps, runs)
-            self._unseen = unseen
-            share = np.bincount(regime, weights=runs.weight) / runs.weight.sum()
-        return FittedJumpGP(gps, classifier, k, accuracy)
+        rng_plain, rng_regimes = rng.spawn(2)
+        plain = self._given_gp()
+        if plain is None:
+            plain = self._fit_one(runs.Z, runs, slice(None), rng_plain, report)
+        found = find_regimes_by_em(Runs(runs.Z, runs.y, runs.weight), rng_regimes, self.n_regimes, plain)
+        self.regimes_, self._unseen = found, found.unseen
+        return FittedJumpGP(found.gps, found.classifier, len(found), found.accuracy(runs.weight), noises=found.noises)
 
     def _facts(self) -> dict[str, str]:
-        return {
+        facts = {
             "regimes": str(self.n_regimes_),
             "accuracy of the classifier": f"{self.accuracy_:.3f}",
             "runs of each regime": ", ".join(str(round(gp.runs.n_runs)) for gp in self.gp_.gps),
         }
-
-
-def _evidence_of_gps(gps: Sequence[FittedGP], runs: ScaledRuns) -> FloatArray:
-    """Log density of each run under each regime's GP without it, the largest of a row 0, shape (n, k)."""
-    evidence = np.empty((len(runs), len(gps)))
-    for k, gp in enumerate(gps):
-        mean, latent, noise = gp.leave_out(runs.Z)
-        variance = latent + noise
-        evidence[:, k] = -0.5 * (np.log(variance) + (runs.y - mean) ** 2 / variance)
-    evidence -= evidence.max(axis=1, keepdims=True)
-    return np.asarray(np.maximum(evidence, -MAX_LOG_ODDS))
+        if self.gp_.classifier is not None and not self.gp_.classifier.tells_apart:
+            facts["boundary"] = "none: no input tells the regimes apart, every new run may lie in any"
+        return facts
 
 
 class ModularJumpGP(_JumpSurrogate):
     """Gaussian process that may jump: the regime that a run lies in is one more input.
 
-    A mixture on y tells the regimes, a classifier learns them from x, and one GP of [x, regime] gives the level in
-    each; a run at x is in regime k with the classifier's probability c_k(x). Where that does not predict left-out runs
-    better than the stationary GP, by CRPS, the latter is kept. Engine: our own GP (`genbayes.models.gp`), exact to
-    3,000 distinct inputs and approximate beyond.
+    Regimes and classifier are those of `RegimeGP`, and one GP of [x, regime] gives the level in each; a run at x is in
+    regime k with the classifier's probability c_k(x). Where that does not predict left-out runs better than the
+    stationary GP, by CRPS, the latter is kept. Engine: our own GP (`genbayes.models.gp`), exact to 3,000 distinct
+    inputs and approximate beyond.
 
     Args:
         n_starts: Starting points of each GP's search.
@@ -286,24 +321,23 @@ class ModularJumpGP(_JumpSurrogate):
         self.random_state = random_state
 
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedJumpGP:
-        rng_plain, rng_classifier, rng_outer = rng.spawn(3)
-        plain = FittedJumpGP((self._fit_one(runs.Z, runs, slice(None), rng_plain, report),))
-        mixture = _find_two_or_more(runs) if len(plain.gps[0].runs) >= FEWEST_INPUTS else None
-        if mixture is None:
-            return plain
-        k, evidence = len(mixture), evidence_of(mixture, runs.y)
-        label = responsibilities(evidence, mixture.share)
-        classifier, unseen = fit_classifier(runs.Z, evidence, label, runs.weight, rng_classifier, report)
-        regime = (np.log(np.maximum(unseen, np.finfo(np.float64).tiny)) + evidence).argmax(axis=1)
-        if len(np.unique(regime)) < k:
-            return plain
+        rng_plain, rng_regimes, rng_outer = rng.spawn(3)
+        found = self._given_regimes()
+        plain = found.gps[0] if found is not None and len(found) == 1 else self._given_gp()
+        if plain is None:
+            plain = self._fit_one(runs.Z, runs, slice(None), rng_plain, report)
+        if found is None:
+            found = find_regimes_by_em(Runs(runs.Z, runs.y, runs.weight), rng_regimes, None, plain)
+        alone = FittedJumpGP((plain,))
+        k, regime = len(found), found.regime
+        if k == 1 or len(np.unique(regime)) < k:
+            return alone
         scale = 1 / float(np.eye(k)[regime].std())
         outer = self._fit_one(augmented(runs.Z, regime, k, scale), runs, slice(None), rng_outer, report)
-        right = unseen.argmax(axis=1) == label.argmax(axis=1)
-        accuracy = float(np.average(right, weights=runs.weight))
-        jump, self._unseen = FittedJumpGP((outer,), classifier, k, accuracy, scale), unseen
+        jump = FittedJumpGP((outer,), found.classifier, k, found.accuracy(runs.weight), scale)
+        self._unseen = unseen = found.unseen
         no_doubt = np.ones((len(runs), 1))
-        return jump if _left_out_crps(jump, unseen, runs) < _left_out_crps(plain, no_doubt, runs) else plain
+        return jump if _left_out_crps(jump, unseen, runs) < _left_out_crps(alone, no_doubt, runs) else alone
 
     def _facts(self) -> dict[str, str]:
         if self.gp_.classifier is None:
@@ -314,18 +348,6 @@ class ModularJumpGP(_JumpSurrogate):
             "classifier": ", ".join(self.gp_.classifier.names),
             "classifier, left-out accuracy": f"{self.gp_.accuracy:.1%}",
         }
-
-
-def _find_two_or_more(runs: ScaledRuns) -> GaussianMixture | None:
-    """One Gaussian for each regime; two where the response shows none but BIC asks for two, None where it does not.
-
-    More generous than `find_regimes` alone: here left-out runs decide in the end whether regimes help.
-    """
-    mixture = find_regimes(runs.y, runs.weight)
-    if len(mixture) > 1:
-        return mixture
-    two = find_regimes(runs.y, runs.weight, 2)
-    return two if two.bic(runs.y, runs.weight) < mixture.bic(runs.y, runs.weight) else None
 
 
 def _left_out_crps(gp: FittedJumpGP, weight: FloatArray, runs: ScaledRuns) -> float:

@@ -1,15 +1,16 @@
 """A classifier of the regimes from x, and its honest probabilities at the rows it was learnt from (paper section 4.2).
 
 "Classifier accuracy is the key bottleneck", and no one classifier is best for a plane among noise, a star on a fine
-grid and ten inputs alike. So a committee: a linear one, a support vector machine and, where runs are many, small deep
-networks. Each predicts rows it has not seen; `stacking` weighs them by that; and those same out-of-fold probabilities
-are what a model on top should be trained on, since new inputs will be unseen too.
+grid and ten inputs alike. So a committee: a GP whose length scales say which inputs matter, and on inputs weighted by
+that a linear one, a support vector machine and, where runs are many, small deep networks. Each predicts rows it has not
+seen; `probabilities` weighs them by that; and those same out-of-fold probabilities are what a model on top should be
+trained on, since new inputs will be unseen too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from genbayes.arrays import FloatArray
 from genbayes.data.folds import draw_stratified_folds
 from genbayes.data.scaling import InputScaler
 from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.models.regimes.gp_classifier import GPScores, fit_gp_scores
 from genbayes.models.regimes.probabilities import LinearScores, Member, Stack, fit_linear, fit_stack
 from genbayes.models.regimes.svm import KernelScores, KernelTrials, walk
 from genbayes.persistence import State
@@ -24,6 +26,7 @@ from genbayes.progress import Report
 
 FEWEST_INPUTS = 4  # distinct ones: two on either side of a boundary, so that one of a side can be left out
 MANY_ROWS = 2_000  # from here on networks are asked too; with fewer they add next to nothing and take longest
+LEAST_RELEVANCE = 1e-3  # of an input, as a share of the most relevant one's
 MIN_WEIGHT = 1e-3  # a classifier whose scores move the sum of all by less than this share is left out
 
 
@@ -36,6 +39,7 @@ def _restore_perceptrons(state: State, d: int, k: int) -> Member:
 MEMBERS: dict[str, Callable[[State, int, int], Member]] = {
     "LinearScores": LinearScores.from_state,
     "KernelScores": KernelScores.from_state,
+    "GPScores": GPScores.from_state,
     "PerceptronScores": _restore_perceptrons,
 }  # the only members a file may name
 
@@ -54,10 +58,21 @@ class RegimeClassifier:
     members: tuple[Member, ...]
     stack: Stack
 
+    @classmethod
+    def unscaled(cls, member: GPScores, stack: Stack) -> RegimeClassifier:
+        """The classifier of one member that has learnt from inputs as they are."""
+        p = member.vectors.shape[1]
+        return cls(InputScaler(np.zeros(p), np.ones(p), tuple(range(p))), (member,), stack)
+
     @property
     def names(self) -> tuple[str, ...]:
         """What the members are."""
         return tuple(type(member).__name__.removesuffix("Scores").lower() for member in self.members)
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether the inputs say anything of the regime: else every member has slope 0."""
+        return bool(self.stack.slope.max() > 1e-6)
 
     def probabilities(self, X: FloatArray) -> FloatArray:
         """Probability of each regime, (n, d) -> (n, k)."""
@@ -106,14 +121,17 @@ def fit_classifier(
     Returns:
         The classifier, and for each row the probabilities it gave before it had seen that row, shape (n, k).
     """
-    rng_folds, rng_rows, rng_networks = rng.spawn(3)
+    rng_folds, rng_rows, rng_networks, rng_gp = rng.spawn(4)
     scaler = InputScaler.learn(X, weight)
     Z = scaler.transform(X)
     folds = draw_stratified_folds(Z, label.argmax(axis=1), rng_folds)
+    gp, gp_unseen = fit_gp_scores(Z, label, weight, folds, rng_gp)
+    relevance = relevance_of(gp.length)
+    scaler, gp, Z = replace(scaler, scale=scaler.scale / relevance), gp.rescaled(relevance), Z * relevance
     trials = KernelTrials(Z, evidence, label, weight, folds, rng_rows.permutation(len(Z)))
     place = walk(trials.loss)
-    members: list[Member] = [fit_linear(Z, evidence, weight), trials.fit(place)]
-    unseen = [np.empty(evidence.shape), trials.out_of_fold(place)]
+    members: list[Member] = [fit_linear(Z, evidence, weight), trials.fit(place), gp]
+    unseen = [np.empty(evidence.shape), trials.out_of_fold(place), gp_unseen]
     for rows in folds:
         others = np.setdiff1d(np.arange(len(Z)), rows)
         unseen[0][rows] = fit_linear(Z[others], evidence[others], weight[others]).scores(Z[rows])
@@ -130,6 +148,18 @@ def fit_classifier(
     stack, _ = fit_stack([unseen[j] for j in chosen], evidence, weight)
     classifier = RegimeClassifier(scaler, tuple(members[j] for j in chosen), stack)
     return classifier, stack.probabilities([unseen[j] for j in chosen])
+
+
+def relevance_of(length: FloatArray) -> FloatArray:
+    """Factors of the inputs, mean square 1, that make their length scales equal; an inert input keeps a thousandth.
+
+    Example:
+        >>> relevance_of(np.array([1.0, 1.0, 2.0])).round(2)
+        array([1.15, 1.15, 0.58])
+    """
+    inverse = 1 / length
+    inverse = np.maximum(inverse, LEAST_RELEVANCE * inverse.max())
+    return np.asarray(inverse / np.sqrt(np.mean(inverse**2)))
 
 
 def require_distinct(X: FloatArray, wanted_by: str) -> None:

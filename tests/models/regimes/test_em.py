@@ -1,0 +1,86 @@
+"""Regimes from inputs and responses together: found where y alone hides them, and none where there are none."""
+
+import numpy as np
+import pytest
+
+from genbayes.models.regimes import em
+from genbayes.models.regimes.em import Regimes, Runs, find_regimes_by_em
+from genbayes.models.regimes.starts import guess_labels
+
+
+def draw(kind: str, n: int = 150, seed: int = 0) -> tuple[Runs, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    Z = rng.uniform(-1.7, 1.7, (n, 3))
+    noise = rng.standard_normal(n)
+    side = (Z[:, 0] > 0.3).astype(np.int64)
+    if kind == "slope":  # the marginal distribution of y is the same on both sides
+        y = np.where(side == 1, Z[:, 1], -Z[:, 1]) + 0.1 * noise
+    elif kind == "rare":
+        side = ((Z[:, 0] > 1.0) & (Z[:, 1] > 0.5)).astype(np.int64)
+        y = np.sin(2 * Z[:, 2]) + 4 * side + 0.1 * noise
+    elif kind == "constant":
+        y = np.where(side == 1, np.sin(Z[:, 1]) + 0.1 * noise + 1, 0.0)
+    elif kind == "smooth":
+        side, y = np.zeros(n, np.int64), np.sin(2 * Z[:, 0]) + Z[:, 1] + 0.2 * noise
+    else:  # skewed noise that grows
+        side, y = np.zeros(n, np.int64), np.sin(Z[:, 0]) + np.exp(0.4 * Z[:, 1]) * rng.exponential(0.3, n)
+    return Runs(Z, (y - y.mean()) / y.std(), np.ones(n)), side
+
+
+def found_in(kind: str, **given: int) -> tuple[Regimes, np.ndarray]:
+    runs, side = draw(kind, **given)
+    return find_regimes_by_em(runs, np.random.default_rng(1)), side
+
+
+@pytest.mark.parametrize("kind", ["slope", "rare", "constant"])
+def test_regimes_that_only_inputs_and_responses_together_reveal_are_found(kind: str) -> None:
+    found, side = found_in(kind)
+    assert len(found) == 2
+    right = float(np.mean(found.regime == side))
+    assert max(right, 1 - right) > 0.95
+    assert found.accuracy(np.ones(150)) > 0.9
+
+
+@pytest.mark.parametrize("kind", ["smooth", "skewed"])
+def test_smooth_responses_and_uneven_noise_have_one_regime(kind: str) -> None:
+    found, _ = found_in(kind)
+    assert len(found) == 1
+    assert (found.label == 1).all()
+
+
+def test_a_response_without_any_sign_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(em, "_search_number", lambda *given: pytest.fail("searched"))
+    assert len(found_in("smooth")[0]) == 1
+
+
+def test_many_runs_are_searched_on_few_and_assigned_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(em, "LEVELS", (100, 200))
+    found, side = found_in("slope", n=260)
+    assert len(found) == 2
+    assert found.label.shape == (260, 2)
+    right = float(np.mean(found.regime == side))
+    assert max(right, 1 - right) > 0.95
+
+
+def test_labels_and_scores_are_those_of_bayes_rule_and_left_out_runs() -> None:
+    found, _ = found_in("slope")
+    np.testing.assert_allclose(found.label.sum(axis=1), 1)
+    joint = found.unseen * np.exp(found.evidence)
+    np.testing.assert_allclose(found.label, joint / joint.sum(axis=1, keepdims=True), rtol=1e-6)
+    np.testing.assert_allclose(found.score, np.log(joint.sum(axis=1)), rtol=1e-6)
+
+
+def test_weights_count_as_repeated_runs_would_in_the_score() -> None:
+    runs, _ = draw("slope", n=60)
+    ones = np.ones((60, 1))
+    low, high = (Regimes((), (), ones, ones, np.where(np.arange(60) < 30, gain, 0.0)[:, None]) for gain in (0.0, 1.0))
+    assert em.is_clearly_higher(high, low, np.where(np.arange(60) < 30, 1.0, 0.1))
+    assert not em.is_clearly_higher(high, low, np.where(np.arange(60) < 30, 1e-3, 1.0))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_every_guess_is_a_table_of_probabilities(k: int) -> None:
+    runs, _ = draw("slope", n=60)
+    for label in guess_labels(runs.Z, runs.y, runs.weight, np.ones(3), k, np.random.default_rng(0)):
+        assert label.shape == (60, k)
+        np.testing.assert_allclose(label.sum(axis=1), 1)

@@ -71,7 +71,6 @@ def test_labels_and_scores_are_those_of_bayes_rule_and_left_out_runs() -> None:
 
 
 def test_weights_count_as_repeated_runs_would_in_the_score() -> None:
-    runs, _ = draw("slope", n=60)
     ones = np.ones((60, 1))
     low, high = (Regimes((), (), ones, ones, np.where(np.arange(60) < 30, gain, 0.0)[:, None]) for gain in (0.0, 1.0))
     assert em.is_clearly_higher(high, low, np.where(np.arange(60) < 30, 1.0, 0.1))

@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-slow check format bench-speed rivals clean
+.PHONY: demo test test-slow check format bench-speed fuzz rivals clean
 
 $(READY): pyproject.toml benchmarks/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -48,6 +48,10 @@ $(RIVALS)/.ready: benchmarks/rivals.txt
 	$(PYTHON) -m venv $(RIVALS)
 	$(RIVALS)/bin/python -m pip install --quiet -r benchmarks/rivals.txt
 	touch $(RIVALS)/.ready
+
+MINUTES ?= 5
+fuzz: $(READY)  ## damaged model files of every class, five minutes; N=200000 until that many, resumable
+	$(BIN)/python tools/fuzz.py run $(if $(N),--cases $(N),--minutes $(MINUTES))
 
 clean:
 	rm -rf $(VENV) $(RIVALS) build dist .pytest_cache .mypy_cache .ruff_cache demo-report.html

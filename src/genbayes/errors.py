@@ -25,6 +25,10 @@ class TrainingDiverged(GenBayesError, RuntimeError):
     """The training loss turned non-finite; no model is returned."""
 
 
+class NotFinite(GenBayesError, FloatingPointError):
+    """A computation met NaN or infinity, because numbers given to it are too large or too small to compute with."""
+
+
 class OutOfReach(GenBayesError, RuntimeError):
     """A model gave up its training because another one is clearly better and will stay so."""
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 MANY_CELLS = 500_000  # rows times columns from which on a second thread is worth having
 
@@ -27,8 +28,14 @@ def fitting_threads(n: int, p: int) -> Iterator[None]:
     if n * p >= MANY_CELLS:
         yield
         return
-    with threadpool_limits(limits=1), single_thread():
+    with _thread_pools(len(sys.modules)).limit(limits=1), single_thread():
         yield
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(n_modules: int) -> ThreadpoolController:
+    """The libraries that have threads, looked for again (milliseconds) only after something was imported."""
+    return ThreadpoolController()
 
 
 @contextmanager

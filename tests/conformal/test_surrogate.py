@@ -268,13 +268,19 @@ def test_a_calibrated_model_within_another_is_saved(tmp_path: Path) -> None:
     [
         ({"model0": {"kind": "os.system", "values": {}}}, "must hold a registered model, got 'os.system'"),
         ({"model0": {"values": {}}}, "must name its kind"),
-        ({"folds": np.full(80, 3)}, "the array 'folds' in the model file must number 1 parts"),
-        ({"codes": np.ones(80, dtype=np.int64)}, "the array 'codes' in the model file must number 1 parts"),
-        ({"scores": np.full(80, np.nan)}, "the scores in the model file must be finite"),
-        ({"least_slopes": []}, "the scores in the model file must be finite and their scales positive"),
-        ({"least_slopes": [-1.0]}, "their scales positive"),
+        (
+            {"folds": np.full(80, 3)},
+            "'folds' in the model file must hold whole numbers from 0 to 0, got 3 to 3",
+        ),
+        (
+            {"codes": np.ones(80, dtype=np.int64)},
+            "'codes' in the model file must hold whole numbers from 0 to 0",
+        ),
+        ({"scores": np.full(80, np.nan)}, "the array 'scores' in the model file must be finite"),
+        ({"least_slopes": []}, "the scales of scores in the model file must be positive"),
+        ({"least_slopes": [-1.0]}, "the scales of scores in the model file must be positive"),
         ({"level": 0.999}, "level must be at most 0.9753 with 80 calibration rows"),
-        ({"level": "high"}, "must describe a complete ConformalSurrogate"),
+        ({"level": "high"}, "the value 'level' in the model file must be a number .*, got 'high'"),
         ({"n_models": 2}, "must number 2 parts"),
     ],
 )

@@ -1,5 +1,7 @@
 """Runs as models see them: merged, categories coded, scaled, and where they lie."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -166,3 +168,19 @@ def test_training_inputs_are_hardly_ever_far() -> None:
 def test_what_lies_outside_or_in_a_gap_is_far(learnt: np.ndarray, asked: list[float], far: list[bool]) -> None:
     cover = InputCoverage.learn(learnt[:, None], np.random.default_rng(0))
     assert cover.is_far(np.array(asked)[:, None]).tolist() == far
+
+
+def test_a_category_of_many_levels_costs_no_table_of_their_square() -> None:
+    levels = 20_000
+    scaler = InputScaler(np.zeros(1), np.ones(1), (0,), ((1, levels),))
+    tracemalloc.start()
+    Z = scaler.transform(np.array([[0.5, 0.0], [0.5, levels - 1.0]]))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 2 * 2 * levels  # numbers of 8 bytes, two rows, twice over
+    np.testing.assert_array_equal(np.flatnonzero(Z[1]), [0, levels])
+
+
+def test_inputs_beyond_all_scales_are_refused_in_a_sentence() -> None:
+    with pytest.raises(InvalidInput, match="X on the scale of the model must be finite, got NaN or infinity in 1 of 2"):
+        InputScaler(np.zeros(1), np.full(1, 1e-300), (0,)).transform(np.array([[0.0], [1e300]]))

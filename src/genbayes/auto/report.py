@@ -12,11 +12,12 @@ from genbayes.arrays import FloatArray, IntArray
 from genbayes.auto.candidates import DISBELIEVED, NO_TIME, Trials
 from genbayes.auto.findings import Findings
 from genbayes.auto.race import how_far
-from genbayes.auto.stacking import LEVELS, Stack, joint_table, stretch_table
+from genbayes.auto.stacking import LEVELS, Kind, Stack, joint_table, stretch_table
 from genbayes.diagnostics import diagnose
 from genbayes.distribution import QuantileFunction
 from genbayes.metrics import mean_and_error, paired_difference
 from genbayes.models.registry import Facts
+from genbayes.persistence import as_type
 
 EDGE = 0.2  # of an input's range, at either end, is looked at for thin coverage
 THIN = 0.25  # share of the rows that an even design would have there, below which it is called thin
@@ -110,7 +111,7 @@ class SelectionReport:
     """
 
     entries: tuple[Entry, ...]
-    kind: str
+    kind: Kind
     crps: float
     crps_se: float
     n_scored: int
@@ -151,8 +152,8 @@ class SelectionReport:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> SelectionReport:
         """The report that `to_dict` described."""
-        entries = tuple(Entry(**entry) for entry in values["entries"])
-        return cls(**{**values, "entries": entries, "thin": tuple(values["thin"])})
+        report: SelectionReport = as_type(values, cls, "the report in the model file")
+        return report
 
     def __str__(self) -> str:
         head = ("name", "surrogate", "CRPS", "± SE", "behind", "rows", "seconds", "weight", "")

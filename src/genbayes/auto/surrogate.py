@@ -25,7 +25,7 @@ from genbayes.data.scaling import Bounds, as_bounds
 from genbayes.distribution import Mixture, Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.base import ScaledSurrogate
+from genbayes.models.base import ScaledSurrogate, require_inputs
 from genbayes.models.loading import restore_model, state_of
 from genbayes.models.protocols import Fits, Of, Predicts, gives_mean
 from genbayes.models.regimes.mixture import find_regimes
@@ -102,6 +102,7 @@ class AutoSurrogate(ScaledSurrogate):
             The fitted surrogate.
         """
         bounds, clock = self._check_settings()
+        check_jobs(self.n_jobs)  # of this machine; a model may be loaded on a smaller one
         rng_cover, rng_folds, rng_seeds = as_generator(self.random_state).spawn(3)
         data = self._take_runs(X, y, sample_weight, bounds)
         self._learn_scales(data, rng_cover)
@@ -176,18 +177,15 @@ class AutoSurrogate(ScaledSurrogate):
     def from_state(cls, state: State) -> Self:
         """The surrogate that a file describes."""
         model = cls._from_shared(state)
-        n_models, kind = int(state.value("n_models")), state.value("kind")
-        weights = state.array("weights", (n_models,)).astype(np.float64)
-        are_shares = np.isfinite(weights).all() and (weights > 0).all() and abs(weights.sum() - 1) < 1e-6
-        if kind not in ("single", "average", "pool") or n_models < 1 or not are_shares:
-            raise UnreadableFile(
-                f"the models in the file must be joined with positive weights, got {kind!r} and {weights}"
-            )
+        n_models, kind = state.count("n_models", at_least=1), state.typed("kind", Kind)
+        weights = state.array("weights", (n_models,), positive=True).astype(np.float64)
+        if abs(weights.sum() - 1) > 1e-6:
+            raise UnreadableFile(f"the weights in the model file must sum to 1, got {weights.sum()}")
         parts = tuple(restore_model(state.nested(f"model{k}")) for k in range(n_models))
-        spread = float(state.values.get("spread", 1.0))  # older files have none
-        if not 0 < spread < np.inf:
-            raise UnreadableFile(f"the spread in the model file must be positive, got {spread}")
-        model.combination_ = Combination(kind, parts, weights, as_bounds(state.value("bounds")), spread)
+        require_inputs(parts, model.n_features_in_)
+        spread = state.number("spread", positive=True, default=1.0)  # older files have none
+        bounds = as_bounds(state.typed("bounds", tuple[float | None, float | None]))
+        model.combination_ = Combination(kind, parts, weights, bounds, spread)
         model.report_ = SelectionReport.from_dict(state.value("report"))
         return model
 
@@ -211,7 +209,6 @@ class AutoSurrogate(ScaledSurrogate):
 
     def _check_settings(self) -> tuple[Bounds, Clock]:
         check_count(self.n_folds, "n_folds", at_least=2)
-        check_jobs(self.n_jobs)
         limit = self.time_limit
         if limit is not None:
             limit = check_nonnegative(limit, "time_limit", strictly=True)

@@ -43,10 +43,10 @@ from genbayes.conformal.rows import (
 )
 from genbayes.distribution import QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.base import Surrogate, known_parameters, plain_parameters
+from genbayes.models.base import Surrogate, known_parameters, plain_parameters, require_inputs, restore_columns
 from genbayes.models.loading import restore_model, state_of
 from genbayes.models.protocols import KnowsTrainingInputs, Of, Predicts
-from genbayes.persistence import State
+from genbayes.persistence import FOREIGN, State
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice, check_count, check_level
 
@@ -284,40 +284,42 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
     @classmethod
     def from_state(cls, state: State) -> Self:
         """The calibrated model that a file describes; every part is checked against the others."""
-        calibrated = cls(**known_parameters(cls, state.value("parameters")))
-        level, n_models = check_level(state.value("level")), int(state.value("n_models"))
+        calibrated = cls(**known_parameters(cls, state))
+        calibrated._check_plain_settings()
+        level, n_models = check_level(state.number("level")), state.count("n_models", at_least=1)
         scores = state.array("scores", (None,)).astype(np.float64)
-        folds, codes = (state.array(name, (len(scores),)).astype(np.int64) for name in ("folds", "codes"))
-        groups = Groups(tuple(state.value("groups")))
-        _require_range(folds, n_models, "folds")
-        _require_range(codes, len(groups), "codes")
-        slopes = [float(slope) for slope in state.value("least_slopes")]
-        if not np.isfinite(scores).all() or len(slopes) != n_models or min(slopes) <= 0:
-            raise UnreadableFile("the scores in the model file must be finite and their scales positive, got others")
+        groups = Groups(state.typed("groups", tuple[str | float | int, ...]))
+        folds = _parts_of_rows(state, "folds", len(scores), n_models)
+        codes = _parts_of_rows(state, "codes", len(scores), len(groups))
+        slopes = state.typed("least_slopes", list[float])
+        if len(slopes) != n_models or min(slopes) <= 0 or len(set(groups.labels)) < len(groups.labels):
+            raise UnreadableFile(f"the scales of scores in the model file must be positive, got others; {FOREIGN}")
         for n in np.bincount(codes):
             require_support(int(n), level)
         calibrated.models_ = [restore_model(state.nested(f"model{k}")) for k in range(n_models)]
         calibrated.level_, calibrated.least_slopes_, calibrated.groups_ = level, slopes, groups
         calibrated.scores_, calibrated.folds_, calibrated.codes_ = scores, folds, codes
-        calibrated.n_rows_ = int(state.value("n_rows"))
-        n_features, names = state.value("n_features_in"), state.value("feature_names_in")
-        if n_features is not None:
-            calibrated.n_features_in_ = int(n_features)
-        if names:
-            calibrated.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
-        if not state.value("wraps_default"):
+        calibrated.n_rows_ = state.count("n_rows")
+        if state.value("n_features_in") is not None:
+            restore_columns(calibrated, state)
+            require_inputs(calibrated.models_, calibrated.n_features_in_)
+        if not state.typed("wraps_default", bool):
             calibrated.model = calibrated.models_[0]
             if calibrated.method != "prefit":  # what was passed: unfitted, without the seeds that `fit` had set
-                calibrated.model = clone(calibrated.model).set_params(**dict.fromkeys(state.value("unseeded")))
+                seeds = dict.fromkeys(state.typed("unseeded", list[str]))
+                calibrated.model = clone(calibrated.model).set_params(**seeds)
         return calibrated
 
-    def _check_settings(self, model: Predicts, sample_weight: ArrayLike | None) -> None:
+    def _check_plain_settings(self) -> None:
         check_choice(self.method, "method", METHODS)
         check_choice(self.unit, "unit", UNITS)
         check_count(self.n_folds, "n_folds", at_least=2)
         share = self.calibration_share
         if share is not None and not (isinstance(share, (int, float)) and 0 < share < 1):
             raise InvalidInput(f"calibration_share must lie strictly between 0 and 1, got {share!r}; pass 0.25")
+
+    def _check_settings(self, model: Predicts, sample_weight: ArrayLike | None) -> None:
+        self._check_plain_settings()
         if sample_weight is not None and self.method == "prefit":
             raise InvalidInput("sample_weight must be left out with method='prefit', where nothing is fitted")
         check_model(model, learns=self.method != "prefit", weighted=sample_weight is not None)
@@ -353,7 +355,9 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         return (upper - lower) / (n + 1)
 
 
-def _require_range(numbers: IntArray, n: int, name: str) -> None:
-    """Every number from 0 to n - 1 must occur, and no other."""
-    if not np.array_equal(np.unique(numbers), np.arange(n)):
-        raise UnreadableFile(f"the array {name!r} in the model file must number {n} parts, got other numbers")
+def _parts_of_rows(state: State, name: str, n_rows: int, n_parts: int) -> IntArray:
+    """The part that each row belongs to, shape (n,): every number from 0 to n_parts - 1 occurs, and no other."""
+    numbers = state.whole_array(name, (n_rows,), below=n_parts)
+    if len(np.unique(numbers)) != n_parts:
+        raise UnreadableFile(f"the array {name!r} in the model file must number {n_parts} parts, got other numbers")
+    return numbers

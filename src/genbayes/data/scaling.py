@@ -14,7 +14,7 @@ import numpy as np
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
-from genbayes.validation import describe_rows
+from genbayes.validation import check_finite, describe_rows
 
 Bounds = tuple[float | None, float | None]
 
@@ -121,16 +121,31 @@ class InputScaler:
         return tuple((int(a), int(b)) for a, b in pairwise(edges))
 
     @property
+    def n_inputs(self) -> int:
+        """Number of columns that `transform` takes."""
+        return len(self.numeric) + len(self.categorical)
+
+    @property
     def n_outputs(self) -> int:
         """Number of columns that `transform` returns."""
         return len(self.numeric) + sum(size for _, size in self.categorical)
 
+    def middle(self, d: int) -> FloatArray:
+        """The first d columns of a row in the midst of those it was learnt from, categories by code, shape (1, d)."""
+        row = np.zeros((1, self.n_inputs))
+        row[0, list(self.numeric)] = self.center
+        return row[:, :d]
+
     def transform(self, Z: FloatArray) -> FloatArray:
         """Network inputs, (n, p) -> (n, n_outputs)."""
-        parts = [(Z[:, list(self.numeric)] - self.center) / self.scale]
-        for column, size in self.categorical:
-            parts.append(np.eye(size)[Z[:, column].astype(np.int64)])
-        return np.hstack(parts)
+        out = np.zeros((len(Z), self.n_outputs))
+        with np.errstate(over="ignore"):
+            scaled = (Z[:, list(self.numeric)] - self.center) / self.scale
+        out[:, : len(self.numeric)] = check_finite(scaled, "X on the scale of the model")
+        row = np.arange(len(Z))
+        for (column, _), (start, _) in zip(self.categorical, self.blocks, strict=True):
+            out[row, start + Z[:, column].astype(np.int64)] = 1.0  # no table of size x size: levels may be many
+        return out
 
 
 @dataclass(frozen=True)

@@ -277,6 +277,7 @@ def moments(knots: Knots) -> tuple[FloatArray, FloatArray]:
     variance = (w * (a * a + a * b + b * b) / 3).sum(axis=1)
     variance += lower.v * (z[:, 0] ** 2 - 2 * z[:, 0] * low + low_square)
     variance += upper.v * (z[:, -1] ** 2 + 2 * z[:, -1] * high + high_square)
+    variance = np.where(np.isnan(variance), np.inf, variance)  # squares of numbers beyond 1e154 overflow
     return centre + shift, np.maximum(variance, 0)
 
 

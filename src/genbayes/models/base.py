@@ -30,12 +30,12 @@ from genbayes.data import (
 )
 from genbayes.data.categories import CategoryCoder
 from genbayes.data.dataset import Dataset, HashArray, hash_rows
-from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, check_within
+from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, as_bounds, check_within
 from genbayes.distribution import Normal, PredictiveDistribution
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.loading import state_of
 from genbayes.models.protocols import Of
-from genbayes.persistence import State, write_state
+from genbayes.persistence import FOREIGN, State, write_state
 from genbayes.seeding import RandomState, as_generator
 from genbayes.threads import fitting_threads
 from genbayes.validation import check_choice
@@ -191,7 +191,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
     def from_state(cls, state: State) -> Self:
         """The model that a file describes."""
         model = cls._from_shared(state)
-        model.seconds_ = float(state.value("seconds"))
+        model.seconds_ = state.number("seconds", at_least=0)
         model._restore(state.nested("learnt"))
         return model
 
@@ -288,28 +288,71 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
     @classmethod
     def _from_shared(cls, state: State) -> Self:
         """A model with what `_shared_state` wrote; every piece is checked against the others."""
-        model = cls(**known_parameters(cls, state.value("parameters")))
-        model.n_features_in_ = int(state.value("n_features_in"))
-        names = state.value("feature_names_in")
-        if names:
-            model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
-        model.coders_ = tuple(
-            CategoryCoder(int(j), str(name), tuple(levels)) for j, name, levels in state.value("categories")
-        )
-        numeric = tuple(int(j) for j in state.value("numeric"))
-        coded = tuple((int(j), int(size)) for j, size in state.value("categorical"))
-        center, scale = (state.array(name, (len(numeric),)) for name in ("center", "scale"))
-        model.input_scaler_ = InputScaler(center, scale, numeric, coded)
-        response = dict(state.value("response_scaler"))
-        model.response_scaler_ = ResponseScaler(**{**response, "bounds": tuple(response["bounds"])})
+        model = cls(**known_parameters(cls, state))
+        model._check_settings()
+        restore_columns(model, state)
+        model.coders_ = _restored_coders(state, model.n_features_in_)
+        model.input_scaler_ = _restored_input_scaler(state, model.coders_)
+        d, p = model.n_features_in_, model.input_scaler_.n_inputs
+        if p < d or (p > d and cls._features is ScaledSurrogate._features):
+            raise UnreadableFile(f"the scales in the model file must be those of {d} inputs, got {p}; {FOREIGN}")
+        model.response_scaler_ = _restored_response_scaler(state)
         inputs = state.array("coverage", (None, model.input_scaler_.n_outputs)).astype(np.float64)
-        model.coverage_ = InputCoverage(inputs, float(state.value("radius")))
-        model.n_rows_, model.fingerprint_ = int(state.value("n_rows")), str(state.value("data_sha256"))
-        known = (
-            state.array("row_hashes", (None, 2)) if "row_hashes" in state.arrays else np.empty((0, 2))
-        )  # older files
-        model.row_hashes_ = known.astype(np.uint64)
+        model.coverage_ = InputCoverage(inputs, state.number("radius", at_least=0))
+        model.n_rows_, model.fingerprint_ = state.count("n_rows"), state.typed("data_sha256", str)
+        hashes = state.hashes("row_hashes", (None, 2)) if "row_hashes" in state.arrays else np.empty((0, 2), np.uint64)
+        model.row_hashes_ = hashes  # older files have none
         return model
+
+
+def restore_columns(model: Any, state: State) -> None:
+    """Number of input columns, and their names if they had any."""
+    model.n_features_in_ = state.count("n_features_in", at_least=1)
+    names = state.typed("feature_names_in", list[str])
+    if names:
+        if len(names) != model.n_features_in_ or len(set(names)) < len(names):
+            rule = f"the model file must name each of {model.n_features_in_} columns once"
+            raise UnreadableFile(f"{rule}, got {len(names)} names; {FOREIGN}")
+        model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def require_inputs(models: Sequence[object], d: int) -> None:
+    """Models of a file that see the same rows must take d inputs each."""
+    for model in models:
+        if (taken := getattr(model, "n_features_in_", d)) != d:
+            raise UnreadableFile(f"the models in the file must take {d} inputs each, got {taken}; {FOREIGN}")
+
+
+def _restored_coders(state: State, d: int) -> tuple[CategoryCoder, ...]:
+    """Coders of categories among d columns: each column once, its levels all text or all numbers, each once."""
+    found = state.typed("categories", list[tuple[int, str, list[str] | list[float]]])
+    columns = [column for column, _, _ in found]
+    sound = all(levels and len(set(levels)) == len(levels) for _, _, levels in found)
+    if not sound or len(set(columns)) < len(columns) or not set(columns) <= set(range(d)):
+        raise UnreadableFile(
+            f"the categories in the model file must be of {d} columns and differ, got others; {FOREIGN}"
+        )
+    return tuple(CategoryCoder(column, name, tuple(levels)) for column, name, levels in found)
+
+
+def _restored_input_scaler(state: State, coders: tuple[CategoryCoder, ...]) -> InputScaler:
+    """Scales of numeric columns, and sizes of one-hot blocks that are those of the categories."""
+    numeric = state.typed("numeric", tuple[int, ...])
+    coded = state.typed("categorical", tuple[tuple[int, int], ...])
+    center = state.array("center", (len(numeric),))
+    scaler = InputScaler(center, state.array("scale", (len(numeric),), positive=True), numeric, coded)
+    columns = sorted([*numeric, *(column for column, _ in coded)])
+    if columns != list(range(len(columns))) or [*coded] != [(c.column, len(c.levels)) for c in coders]:
+        raise UnreadableFile(f"the model file must scale or code each column once, got others; {FOREIGN}")
+    return scaler
+
+
+def _restored_response_scaler(state: State) -> ResponseScaler:
+    scaler: ResponseScaler = state.typed("response_scaler", ResponseScaler)
+    as_bounds(scaler.bounds)
+    if not (scaler.scale > 0 and scaler.bend > 0 and scaler.edge >= 0):
+        raise UnreadableFile(f"the scale of y in the model file must be positive, got {scaler}; {FOREIGN}")
+    return scaler
 
 
 def plain_parameters(model: BaseEstimator, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -325,10 +368,11 @@ def plain_parameters(model: BaseEstimator, leave_out: tuple[str, ...] = ()) -> d
     return plain
 
 
-def known_parameters(cls: type[BaseEstimator], parameters: dict[str, Any]) -> dict[str, Any]:
+def known_parameters(cls: type[BaseEstimator], state: State) -> dict[str, Any]:
     """The constructor arguments a file names, if this version knows all of them; JSON turns pairs into lists."""
+    parameters = state.typed("parameters", dict[str, Any])
     unknown = sorted(set(parameters) - set(cls._get_param_names()))
     if unknown:
         raise UnreadableFile(f"the model file must hold known settings, got {unknown}; load it with a newer genbayes")
     bounds = parameters.get("y_bounds")
-    return parameters if bounds is None else {**parameters, "y_bounds": tuple(bounds)}
+    return {**parameters, "y_bounds": tuple(bounds)} if isinstance(bounds, list) else parameters

@@ -23,12 +23,13 @@ from genbayes.data.columns import MIN_ROWS
 from genbayes.data.dataset import Dataset
 from genbayes.distribution import Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile import GRID
+from genbayes.errors import UnreadableFile
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
 from genbayes.models.gp.stationary import StationaryGP, optimism
 from genbayes.models.network import QuantileSurrogate
 from genbayes.models.protocols import Of
-from genbayes.persistence import State
+from genbayes.persistence import FOREIGN, State
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice, check_count
@@ -210,7 +211,12 @@ class GPInformedSurrogate(ScaledSurrogate):
         model = cls._from_shared(state)
         model.gp_ = FittedGP.from_state(state.nested("gp"), model.input_scaler_.n_outputs)
         model.residuals_ = QuantileSurrogate.from_state(state.nested("residuals"))
-        model.sees_mean_ = bool(state.values.get("sees_mean", True))  # in older files it always does
+        model.sees_mean_ = state.typed("sees_mean", bool) if "sees_mean" in state.values else True  # older files
+        wanted = model.input_scaler_.n_outputs + 1 + model.sees_mean_
+        if model.residuals_.n_features_in_ != wanted or model.residuals_.coders_:
+            raise UnreadableFile(
+                f"the network in the model file must have {wanted} numeric inputs, got others; {FOREIGN}"
+            )
         return model
 
 

@@ -29,6 +29,7 @@ from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, Stationary
 from genbayes.models.protocols import Of
 from genbayes.models.regimes.classifier import RegimeClassifier
 from genbayes.models.regimes.em import Regimes, Runs, find_regimes_by_em
+from genbayes.models.regimes.mixture import MOST_REGIMES
 from genbayes.models.regimes.noise import NORMAL, Noise
 from genbayes.persistence import State
 from genbayes.progress import Report
@@ -87,17 +88,18 @@ class FittedJumpGP:
     @classmethod
     def from_state(cls, state: State, p: int) -> FittedJumpGP:
         """The GPs of p inputs that a file describes; they predict the same to the last bit."""
-        k, n_gps = state.value("n_regimes"), state.value("n_gps")
-        if not isinstance(k, int) or k < 1 or n_gps not in (1, k):
+        k, n_gps = state.count("n_regimes", at_least=1, at_most=MOST_REGIMES), state.count("n_gps", at_least=1)
+        if n_gps not in (1, k):
             raise UnreadableFile(f"the model file must hold one GP for each regime or for all, got {n_gps} for {k}")
         inputs = p if n_gps == k else p + k - 1
         gps = tuple(FittedGP.from_state(state.nested(f"gp{j}"), inputs) for j in range(n_gps))
         classifier = RegimeClassifier.from_state(state.nested("classifier"), p, k) if k > 1 else None
-        n_noises = int(state.values.get("n_noises", 0))  # older files have none
+        n_noises = state.count("n_noises") if "n_noises" in state.values else 0  # older files have none
         if n_noises not in (0, k):
             raise UnreadableFile(f"the model file must hold the noise of each regime or of none, got {n_noises}")
         noises = tuple(Noise.from_state(state.nested(f"noise{j}"), p) for j in range(n_noises))
-        return cls(gps, classifier, k, float(state.value("accuracy")), float(state.value("scale")), noises)
+        accuracy, scale = state.number("accuracy", at_least=0, at_most=1), state.number("scale", at_least=0)
+        return cls(gps, classifier, k, accuracy, scale, noises)
 
 
 Moments = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # weight, mean, latent and noise variance, each (n, k)

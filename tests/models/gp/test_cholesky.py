@@ -11,7 +11,7 @@ def test_a_singular_matrix_is_factorised_with_a_jitter() -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_matrix_that_is_not_finite_is_refused(value: float) -> None:
-    with pytest.raises(FloatingPointError, match="not finite"):
+    with pytest.raises(FloatingPointError, match="covariances must be finite"):
         factorise(np.zeros((2, 2)), np.array([1.0, value]))
 
 

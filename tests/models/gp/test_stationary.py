@@ -101,7 +101,7 @@ def test_a_kernel_without_an_approximation_is_refused_beyond_the_exact_limit(
 def test_a_file_that_names_no_kernel_is_refused(make_runs: Callable[..., Replicates], kernel: object) -> None:
     state = fit(make_runs(20, 2)).to_state()
     changed = State(state.kind, {**state.values, "kernel": kernel}, state.arrays)
-    with pytest.raises(UnreadableFile, match="kernel in the model file must be one of matern52, matern52-separable"):
+    with pytest.raises(UnreadableFile, match="kernel' in the model file must be one of matern52, matern52-separable"):
         FittedGP.from_state(changed, 2)
 
 

@@ -72,7 +72,7 @@ def crafted(arrays: TreeArrays, name: str, where: int, value: float) -> dict[str
     ("change", "sentence"),
     [
         *[
-            (lambda arrays, case=case: crafted(arrays, *case), "must lead from root to leaf")
+            (lambda arrays, case=case: crafted(arrays, *case), "must (lead from root to leaf|hold whole|be finite)")
             for case in [
                 ("left", 4, 0),  # back to a parent: the walk would never end
                 ("left", 0, 3),  # into the next tree
@@ -83,8 +83,8 @@ def crafted(arrays: TreeArrays, name: str, where: int, value: float) -> dict[str
                 *[("value", 1, np.nan), ("root", 0, 1), ("root", 2, 0), ("root", 2, 10**6)],
             ]
         ],
-        (lambda arrays: {part.name: np.zeros(0, np.int32) for part in fields(arrays)}, "must lead from root to leaf"),
-        (lambda arrays: {"left": arrays.left.astype(np.float32)}, "must be whole numbers, got float32"),
+        (lambda arrays: {p.name: getattr(arrays, p.name)[:0] for p in fields(arrays)}, "must lead from root to leaf"),
+        (lambda arrays: {"left": arrays.left.astype(np.float32)}, "must hold whole numbers from 0 to .*, got float32"),
     ],
 )
 def test_a_walk_that_could_go_astray_is_refused(arrays, change, sentence: str) -> None:

@@ -117,16 +117,14 @@ class LeafRuns:
             n_trees: Number of trees.
         """
         y = state.array("y", (None,)).astype(np.float64)
-        weight = state.array("weight", y.shape).astype(np.float64)
-        leaf, drawn = (state.array(name, (len(y), n_trees)) for name in ("leaf", "drawn"))
-        whole = leaf.dtype.kind == "i" and drawn.dtype.kind == "i" and leaf.size > 0
-        if not whole or leaf.min() < 0 or leaf.max() >= len(is_leaf) or drawn.min() < 0 or not (weight > 0).all():
-            raise UnreadableFile("runs in the model file must lie in leaves of its trees, got some that do not")
+        weight = state.array("weight", y.shape, positive=True).astype(np.float64)
+        leaf = state.whole_array("leaf", (len(y), n_trees), below=len(is_leaf))
+        drawn = state.whole_array("drawn", (len(y), n_trees), below=2**31)
         if not np.isin(np.flatnonzero(is_leaf), leaf[drawn > 0]).all():
             raise UnreadableFile("every leaf in the model file must hold training runs, got one without")
-        if not np.isfinite(y).all() or (np.diff(y) < 0).any():
-            raise UnreadableFile("responses in the model file must be finite and increasing, got others")
-        return cls(y, weight, leaf.astype(np.int64), drawn.astype(np.int64), len(is_leaf))
+        if (np.diff(y) < 0).any():
+            raise UnreadableFile("responses in the model file must be increasing, got others")
+        return cls(y, weight, leaf, drawn, len(is_leaf))
 
     def _weights(self, leaf: IntArray, asked: BoolArray | None) -> Any:
         """Weights of the training runs up to a factor, one sparse row per new input, columns in order."""
@@ -279,7 +277,7 @@ class QuantileForest(ScaledSurrogate):
         return state.with_part("leaves", self.leaves_.to_state())
 
     def _restore(self, state: State) -> None:
-        self.n_leaf_rows_, self.max_features_ = int(state.value("n_leaf_rows")), float(state.value("max_features"))
+        self.n_leaf_rows_, self.max_features_ = state.count("n_leaf_rows"), state.number("max_features")
         self.trees_ = TreeArrays.from_state(state.nested("trees"), self.input_scaler_.n_outputs)
         is_leaf = self.trees_.left == np.arange(len(self.trees_.left))
         self.leaves_ = LeafRuns.from_state(state.nested("leaves"), is_leaf, len(self.trees_))

@@ -212,7 +212,7 @@ class NaturalGradientBoosting(ScaledSurrogate):
     def _restore(self, state: State) -> None:
         self.start_ = state.array("start", (N_PARAMETERS,)).astype(np.float64)
         self.trees_ = TreeArrays.from_state(state.nested("trees"), self.input_scaler_.n_outputs)
-        self.depth_, self.spread_ = int(state.value("depth")), float(state.value("spread"))
+        self.depth_, self.spread_ = state.count("depth"), state.number("spread", positive=True)
         if len(self.trees_) % N_PARAMETERS:
             raise UnreadableFile(f"the model file must hold as many trees of each parameter, got {len(self.trees_)}")
 

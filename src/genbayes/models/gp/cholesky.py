@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from genbayes.arrays import FloatArray
+from genbayes.errors import NotFinite
 
 # Tried in turn on the diagonal until the factor exists. Rounding alone spoils the smallest eigenvalues of correlations
 # of some hundred inputs by 1e-14.
@@ -34,7 +35,7 @@ def factorise_with_jitter(K: FloatArray, diagonal: FloatArray) -> tuple[FloatArr
         The factor, shape (u, u) with zeros above the diagonal, and the jitter.
 
     Raises:
-        FloatingPointError: The matrix holds numbers that are not finite.
+        NotFinite: The matrix holds numbers that are not finite.
 
     Example:
         >>> factor, jitter = factorise_with_jitter(np.ones((2, 2)), np.ones(2))
@@ -47,7 +48,9 @@ def factorise_with_jitter(K: FloatArray, diagonal: FloatArray) -> tuple[FloatArr
         factor, failure = lapack.dpotrf(K.T, lower=0, clean=1, overwrite_a=0)
         if failure == 0 and np.isfinite(factor.diagonal()).all():
             return np.asarray(factor.T), jitter
-    raise FloatingPointError("covariance matrix is not finite")
+    raise NotFinite(
+        "covariances must be finite, got NaN or infinity; inputs or length scales are too large or too small"
+    )
 
 
 def solve_factored(factor: FloatArray, right: FloatArray) -> FloatArray:

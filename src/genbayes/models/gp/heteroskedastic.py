@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from genbayes.arrays import FloatArray
+from genbayes.errors import UnreadableFile
 from genbayes.models.base import ScaledRuns
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.likelihood import GPParameters, Replicates, exact_profile
@@ -93,9 +94,11 @@ class FittedHeteroskedasticGP:
     @classmethod
     def from_state(cls, state: State, p: int) -> FittedHeteroskedasticGP:
         """The GP of p inputs that a file describes; it predicts the same to the last bit."""
-        level, variance = (float(state.value(name)) for name in ("level", "variance"))
-        length, Z = state.array("length", (p,)), state.array("Z", (None, p))
-        information, weights = (state.array(name, (len(Z),)) for name in ("information", "weights"))
+        level, variance = state.number("level"), state.number("variance", at_least=0)
+        length, Z = state.array("length", (p,), positive=True), state.array("Z", (None, p))
+        if len(Z) > JOINT_LIMIT:
+            raise UnreadableFile(f"the noise in a model file must have at most {JOINT_LIMIT} inputs, got {len(Z)}")
+        information, weights = state.array("information", (len(Z),), positive=True), state.array("weights", (len(Z),))
         noise = NoiseProcess(level, variance, length, Z, information, weights)
         return cls(FittedGP.from_state(state.nested("latent"), p), noise)
 

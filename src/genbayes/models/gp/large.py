@@ -158,7 +158,7 @@ class FullScale:
 
     def _uncertainty(self, psi: FloatArray) -> FloatArray:
         """psi'A^{-1}psi for every row of psi, (b, M + 1) -> (b,)."""
-        return np.asarray((solve_triangular(self.factor, psi.T, lower=True) ** 2).sum(axis=0))
+        return np.asarray((solve_triangular(self.factor, psi.T, lower=True, check_finite=False) ** 2).sum(axis=0))
 
 
 class _Basis:
@@ -172,7 +172,7 @@ class _Basis:
     def at(self, W: FloatArray) -> FloatArray:
         """Features of scaled inputs, (b, p) -> (b, M)."""
         k, _ = matern52_with_slope(squared_distances(W, self.points))
-        return np.ascontiguousarray(solve_triangular(self.root, k.T, lower=True).T)
+        return np.ascontiguousarray(solve_triangular(self.root, k.T, lower=True, check_finite=False).T)
 
 
 @dataclass(frozen=True)

@@ -320,7 +320,7 @@ class NoiseProcess:
         mean, variance = np.empty((2, len(Z)))
         for part in slices(len(Z), len(self.Z)):
             k = self._covariance(Z[part])
-            half = solve_triangular(self._root, k.T, lower=True)
+            half = solve_triangular(self._root, k.T, lower=True, check_finite=False)
             mean[part] = np.clip(self.level + k @ self.weights, *self._range)
             variance[part] = np.maximum(self.variance - (half * half).sum(axis=0), 0.0)
         return mean, variance

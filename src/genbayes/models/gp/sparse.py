@@ -31,7 +31,7 @@ from genbayes.models.base import ScaledRuns
 from genbayes.models.gp.kernels import matern52_with_slope, squared_distances
 from genbayes.models.gp.likelihood import GPParameters, Replicates
 from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, fit_gp
-from genbayes.persistence import State
+from genbayes.persistence import FOREIGN, State
 from genbayes.progress import Report
 from genbayes.seeding import RandomState
 from genbayes.validation import check_count
@@ -109,15 +109,12 @@ class SparseProcess:
         """The process of p inputs that a file describes, if its parts fit together."""
         inducing = state.array("inducing", (None, p))
         m = len(inducing)
-        length, coefficients = state.array("length", (p,)), state.array("coefficients", (m,))
+        length, coefficients = state.array("length", (p,), positive=True), state.array("coefficients", (m,))
         factor, posterior_factor = (state.array(name, (m, m)) for name in ("factor", "posterior_factor"))
-        variance, noise, mean = (float(state.value(name)) for name in ("variance", "noise", "mean"))
-        if not all(np.isfinite(part).all() for part in (inducing, coefficients, factor, posterior_factor, mean)):
-            raise UnreadableFile("the arrays in the model file must hold finite numbers, got some that are not")
-        scales = np.concatenate([[variance, noise], length, factor.diagonal(), posterior_factor.diagonal()])
-        if not (scales > 0).all() or not np.isfinite(scales).all():
-            raise UnreadableFile("scales and variances in the model file must be positive, got some that are not")
-        return cls(inducing, length, variance, noise, mean, factor, posterior_factor, coefficients)
+        variance, noise = (state.number(name, positive=True) for name in ("variance", "noise"))
+        if not m or not (np.append(factor.diagonal(), posterior_factor.diagonal()) > 0).all():
+            raise UnreadableFile(f"the inducing points in the model file must have factors, got others; {FOREIGN}")
+        return cls(inducing, length, variance, noise, state.number("mean"), factor, posterior_factor, coefficients)
 
 
 def collapsed_bound(parameters: SparseParameters, inducing: Tensor, runs: Replicates) -> Tensor:

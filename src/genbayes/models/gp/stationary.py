@@ -24,7 +24,7 @@ from genbayes.models.gp.exact import Kriging
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.likelihood import GPParameters, Replicates, match_rows
 from genbayes.models.protocols import Of
-from genbayes.persistence import State
+from genbayes.persistence import FOREIGN, State
 from genbayes.progress import Report, show_progress
 from genbayes.seeding import RandomState
 from genbayes.validation import check_choice, check_count
@@ -146,19 +146,24 @@ class FittedGP:
     @classmethod
     def from_state(cls, state: State, p: int) -> FittedGP:
         """The GP of p inputs that a file describes; it predicts the same to the last bit."""
-        kernel = state.value("kernel")
-        if kernel not in KERNELS:
-            raise UnreadableFile(f"the kernel in the model file must be one of {', '.join(KERNELS)}, got {kernel!r}")
-        nugget, variance, mean = (float(state.value(name)) for name in ("nugget", "variance", "mean"))
-        parameters = GPParameters(state.array("length", (p,)), nugget, variance, mean)
+        kernel = state.choice("kernel", KERNELS)
+        nugget, variance = (state.number(name, positive=True) for name in ("nugget", "variance"))
+        parameters = GPParameters(state.array("length", (p,), positive=True), nugget, variance, state.number("mean"))
         Z = state.array("Z", (None, p))
-        runs = Replicates(Z, *(state.array(name, (len(Z),)) for name in ("y", "count", "scatter")))
+        y, scatter = state.array("y", (len(Z),)), state.array("scatter", (len(Z),), at_least=0)
+        runs = Replicates(Z, y, state.array("count", (len(Z),), positive=True), scatter)
+        if not 1 <= len(Z) <= (len(Z) if "order" in state.arrays else EXACT_LIMIT):
+            raise UnreadableFile(f"an exact GP in a model file must have 1 to {EXACT_LIMIT} inputs, got {len(Z)}")
         if "order" not in state.arrays:
             return cls(parameters, runs, kernel=kernel)
         from genbayes.models.gp.large import FullScale
 
+        order = state.whole_array("order", (len(Z),), below=len(Z))
+        coefficients = state.array("coefficients", (None,))
+        factor = state.array("factor", (len(coefficients), len(coefficients)))
+        if not 2 <= len(coefficients) <= len(Z) + 1 or len(np.unique(order)) < len(Z) or (factor.diagonal() <= 0).any():
+            raise UnreadableFile(f"the inducing points in the model file must be rows of it, got others; {FOREIGN}")
         W, noise = runs.Z / parameters.length, nugget / runs.count
-        order, coefficients, factor = (state.array(name) for name in ("order", "coefficients", "factor"))
         return cls(parameters, runs, FullScale(W, runs.mean, noise, order, coefficients, factor))
 
 

@@ -17,6 +17,7 @@ from scipy.spatial import KDTree
 from torch import Tensor
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.errors import NotFinite
 from genbayes.models.gp.cholesky import JITTERS
 from genbayes.models.gp.kernels import matern52_with_slope, slices
 from genbayes.models.gp.likelihood import Profile, Replicates, profile_out
@@ -191,7 +192,9 @@ def _factors(covariance: Tensor, noise: Tensor) -> Tensor:
         factors, failures = torch.linalg.cholesky_ex(K)
         if not bool(failures.any()):
             return torch.as_tensor(factors)
-    raise FloatingPointError("a covariance matrix is not finite")
+    raise NotFinite(
+        "covariances must be finite, got NaN or infinity; inputs or length scales are too large or too small"
+    )
 
 
 TREE_INPUTS = 8  # with more inputs that matter a k-d tree visits nearly every row

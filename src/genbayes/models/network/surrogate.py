@@ -32,11 +32,10 @@ from genbayes.models.network.ensemble import (
     member_quantiles,
     undo_standardisation,
 )
-from genbayes.models.network.fit import IQNSettings
-from genbayes.models.network.iqn import NetworkShape, PriorIQN
 from genbayes.models.network.loss import DEFAULT, QUANTILE_DOMINANT, LossWeights
 from genbayes.models.network.plans import train_fast
 from genbayes.models.network.recipes import train_paper
+from genbayes.models.network.stored import HISTORY_CURVES, restored_history, restored_network, restored_settings
 from genbayes.models.protocols import Of, SplitsRegimes
 from genbayes.models.regimes import Bimodality, BoundaryFeatures, FeatureMap, Identity, measure_bimodality
 from genbayes.models.regimes.failure import FailureModel, learn_failures, part_failures
@@ -44,13 +43,11 @@ from genbayes.models.regimes.mixture import GaussianMixture
 from genbayes.persistence import State
 from genbayes.seeding import RandomState, as_generator
 from genbayes.threads import fitting_threads
-from genbayes.training import History, TrainingSettings
 from genbayes.validation import check_choice, check_count, check_finite, check_nonnegative
 
 # The rows that a member held out also chose when it stopped, so that its errors there are a little too small: 2 to 5%
 # with 100 runs, not to be seen with 1,000.
 CHOSEN_LENGTH = 3.0
-HISTORY_CURVES = ("epoch", "loss", "held_out_epoch", "held_out_crps")
 
 
 class QuantileSurrogate(ScaledSurrogate):
@@ -353,19 +350,20 @@ class QuantileSurrogate(ScaledSurrogate):
     def from_state(cls, state: State) -> Self:
         """The surrogate that a file describes; every part is checked against the others."""
         model = cls._from_shared(state)
-        model.weights_ = LossWeights(**state.value("weights"))
-        bic_gain, valley = state.value("bimodality")
-        mixture = GaussianMixture(*state.array("mixture", (3, 2)))
-        model.bimodality_ = Bimodality(float(bic_gain), float(valley), mixture)
-        model.settings_ = _restored_settings(state.value("settings"))
-        parts = [state.nested(f"map{i}") for i in range(int(state.value("n_maps")))]
+        model.weights_ = state.typed("weights", LossWeights)
+        bic_gain, valley = state.typed("bimodality", tuple[float, float])
+        model.bimodality_ = Bimodality(bic_gain, valley, GaussianMixture(*state.array("mixture", (3, 2))))
+        model.settings_ = restored_settings(state)
+        parts = [state.nested(f"map{i}") for i in range(state.count("n_maps"))]
         model.features_ = [restore_part(part, FeatureMap, "feature map") for part in parts]
+        width = model._features(model.input_scaler_.middle(model.n_features_in_)).shape[1]
+        if width != model.input_scaler_.n_inputs:
+            raise UnreadableFile(f"the feature maps in the model file must fit its scales, got {width} columns")
         if any(not isinstance(each, Identity) for each in model.features_):
             model.features = [clone(each) for each in model.features_]
-        model.network_ = _restored_network(model.settings_, state, model.input_scaler_.n_outputs)
-        epoch, loss, checked_at, crps = (state.array(f"history.{name}", (None,)) for name in HISTORY_CURVES)
-        model.history_ = History(epoch, loss, checked_at, crps, float(state.value("seconds")))
-        model.spread_ = float(state.value("spread"))
+        model.network_ = restored_network(model.settings_, state, model.input_scaler_)
+        model.history_ = restored_history(state)
+        model.spread_ = state.number("spread", positive=True)
         model.relevance_ = state.array("relevance", (model.input_scaler_.n_outputs,))
         is_regime = model.missing == "regime"
         model.failure_ = FailureModel.from_state(state.nested("failure"), model.n_features_in_) if is_regime else None
@@ -457,41 +455,3 @@ def _checked_features(Z: FloatArray, X: FloatArray, feature_map: FeatureMap) -> 
             f"features must return x followed by new columns, got shape {Z.shape} from {name} for {X.shape}"
         )
     return check_finite(Z, f"what {name} returns")
-
-
-def _restored_settings(values: dict[str, Any]) -> IQNSettings:
-    """Settings as a file holds them."""
-    kept = {name: value for name, value in values.items() if name != "input_penalty"}  # always 0 in older files
-    shape = dict(values["shape"])
-    shape["blocks"] = tuple(tuple(block) for block in shape["blocks"])
-    parts = {"shape": NetworkShape(**shape), "weights": LossWeights(**values["weights"])}
-    return IQNSettings(**{**kept, **parts, "training": TrainingSettings(**values["training"])})
-
-
-def _restored_network(settings: IQNSettings, state: State, n_inputs: int) -> PriorIQN:
-    """The network of a file, whose tensors must have the sizes that its settings say."""
-    if settings.shape.n_inputs != n_inputs:
-        raise UnreadableFile(
-            f"the network in the model file must have {n_inputs} inputs, got {settings.shape.n_inputs}"
-        )
-    _require_sizes(settings.shape, state)
-    generators = [torch.Generator() for _ in range(settings.shape.n_members)]
-    network = PriorIQN(settings.shape, generators, settings.prior_scale)
-    kept = network.state_dict()
-    for name, tensor in kept.items():
-        kept[name] = torch.from_numpy(state.array(f"network.{name}", tuple(tensor.shape)).copy())
-    network.load_state_dict(kept)
-    return network
-
-
-def _require_sizes(shape: NetworkShape, state: State) -> None:
-    """The file must hold tensors of the sizes its manifest claims, before memory is set aside for them."""
-    members, merge = shape.n_members, shape.n_merge
-    state.array("network.trained.f_1.weight", (members, merge, merge))
-    state.array("network.trained.f_tau.weight", (members, shape.n_cosines, merge))
-    for i, width in enumerate(shape.widths):
-        state.array(f"network.trained.f_x.{i}.weight", (members, None, width))
-    if shape.n_fourier:
-        state.array("network.trained.fourier.weight", (members, None, shape.n_fourier))
-    for i, (start, stop, size) in enumerate(shape.blocks):
-        state.array(f"network.trained.embeddings.{i}.weight", (members, stop - start, size))

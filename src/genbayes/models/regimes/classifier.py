@@ -91,8 +91,8 @@ class RegimeClassifier:
     @classmethod
     def from_state(cls, state: State, d: int, k: int) -> RegimeClassifier:
         """The classifier of k regimes from d inputs that a file describes."""
-        scaler = InputScaler(state.array("center", (d,)), state.array("scale", (d,)), tuple(range(d)))
-        parts = [state.nested(f"member{j}") for j in range(int(state.value("n_members")))]
+        scaler = InputScaler(state.array("center", (d,)), state.array("scale", (d,), positive=True), tuple(range(d)))
+        parts = [state.nested(f"member{j}") for j in range(state.count("n_members", at_least=1))]
         for part in parts:
             if part.kind not in MEMBERS:
                 raise UnreadableFile(f"the model file must name a known classifier, got {part.kind!r}")

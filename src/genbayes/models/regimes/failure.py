@@ -49,7 +49,7 @@ class FailureModel:
     @classmethod
     def from_state(cls, state: State, d: int) -> FailureModel:
         """The model of d inputs that a file describes."""
-        n_failed, accuracy = int(state.value("n_failed")), float(state.value("accuracy"))
+        n_failed, accuracy = state.count("n_failed"), state.number("accuracy", at_least=0, at_most=1)
         classifier = RegimeClassifier.from_state(state.nested("classifier"), d, 2) if n_failed else None
         return cls(n_failed, classifier, accuracy)
 

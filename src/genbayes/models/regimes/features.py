@@ -198,13 +198,13 @@ class BoundaryFeatures(FeatureMap):
     @classmethod
     def from_state(cls, state: State) -> BoundaryFeatures:
         """The map that a file describes."""
-        boundary = cls(state.value("n_regimes"), bool(state.value("mix")))
+        boundary = cls(state.typed("n_regimes", int | None), state.typed("mix", bool))
         mixture = state.array("mixture", (3, None))
         if mixture.shape[1] < 1:
             raise UnreadableFile("the mixture in the model file must have a regime, got none")
         boundary.mixture_ = GaussianMixture(*mixture)
-        boundary.n_inputs_ = int(state.value("n_inputs"))
-        boundary.accuracy_ = float(state.value("accuracy"))
+        boundary.n_inputs_ = state.count("n_inputs", at_least=1)
+        boundary.accuracy_ = state.number("accuracy", at_least=0, at_most=1)
         boundary.classifier_ = None
         if boundary.n_regimes_ > 1:
             part = state.nested("classifier")

@@ -83,9 +83,9 @@ class Noise:
     @classmethod
     def from_state(cls, state: State, p: int) -> Noise:
         """The noise of p inputs that a file describes."""
-        pace = FittedGP.from_state(state.nested("pace"), p) if state.value("has_pace") else None
+        pace = FittedGP.from_state(state.nested("pace"), p) if state.typed("has_pace", bool) else None
         shape = state.array("shape", (len(GRID),)) if "shape" in state.arrays else None
-        return cls(pace, float(state.value("power")), float(state.value("shift")), shape)
+        return cls(pace, state.number("power"), state.number("shift"), shape)
 
 
 NORMAL = Noise()

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.errors import UnreadableFile
 from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import torch_generator
@@ -64,9 +63,7 @@ class PerceptronScores:
     @classmethod
     def from_state(cls, state: State, p: int, k: int) -> PerceptronScores:
         """Scores of k regimes from p inputs, as a file describes them."""
-        n_layers = int(state.value("n_layers"))
-        if n_layers < 1:
-            raise UnreadableFile(f"a network in the model file must have a layer, got {n_layers}")
+        n_layers = state.count("n_layers", at_least=1)
         members, width = len(state.array("weight0", (None, p, None))), p
         weights, biases = [], []
         for i in range(n_layers):

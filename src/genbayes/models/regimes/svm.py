@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.deadline import require_time
-from genbayes.errors import UnreadableFile
 from genbayes.models.regimes.probabilities import fit_stack
 from genbayes.persistence import State
 
@@ -64,10 +63,8 @@ class KernelScores:
     def from_state(cls, state: State, p: int, k: int) -> KernelScores:
         """Scores of k regimes from p inputs, as a file describes them."""
         vectors = state.array("vectors", (None, p))
-        gamma = float(state.value("gamma"))
-        if not 0 < gamma < np.inf:
-            raise UnreadableFile(f"the width of the kernel in the model file must be positive, got gamma={gamma!r}")
-        return cls(vectors, state.array("coefficients", (len(vectors), k)), state.array("intercept", (k,)), gamma)
+        coefficients, intercept = state.array("coefficients", (len(vectors), k)), state.array("intercept", (k,))
+        return cls(vectors, coefficients, intercept, state.number("gamma", positive=True))
 
 
 def fit_kernel(Z: FloatArray, label: FloatArray, weight: FloatArray, gamma: float, penalty: float) -> KernelScores:

@@ -147,11 +147,11 @@ class BoostedQuantiles(ScaledSurrogate):
         return state.with_part("trees", self.trees_.to_state())
 
     def _restore(self, state: State) -> None:
-        first = state.array("first", (len(LEVELS),)).astype(np.int64)
         self.trees_ = TreeArrays.from_state(state.nested("trees"), self.input_scaler_.n_outputs)
-        if first[0] != 0 or (np.diff(first) <= 0).any() or first[-1] >= len(self.trees_):
+        first = state.whole_array("first", (len(LEVELS),), below=len(self.trees_))
+        if first[0] != 0 or (np.diff(first) <= 0).any():
             raise UnreadableFile("the trees in the model file must be divided among the levels, got other numbers")
-        self.first_, self.n_leaves_ = first, int(state.value("n_leaves"))
+        self.first_, self.n_leaves_ = first, state.count("n_leaves", at_least=1)
 
 
 class _Booster:

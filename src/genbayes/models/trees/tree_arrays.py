@@ -104,17 +104,19 @@ class TreeArrays:
             state: What `to_state` returned.
             n_inputs: Number of columns the trees may ask for.
         """
-        n_nodes = len(state.array("left", (None,)))
-        root = _whole(state.array("root", (None,)))
-        left, right, feature = (_whole(state.array(name, (n_nodes,))) for name in ("left", "right", "feature"))
-        threshold, value = (state.array(name, (n_nodes,)).astype(np.float64) for name in ("threshold", "value"))
+        value = state.array("value", (None,)).astype(np.float64)
+        n_nodes = len(value)
+        threshold = state.array("threshold", (n_nodes,), finite=False).astype(np.float64)
+        root = state.whole_array("root", (None,), below=n_nodes)
+        left, right = (state.whole_array(name, (n_nodes,), below=n_nodes) for name in ("left", "right"))
+        feature = state.whole_array("feature", (n_nodes,), below=n_inputs)
         trees = cls(root, left, right, feature, threshold, value)
-        if not trees._is_sound(n_inputs):
+        if not trees._is_sound():
             raise UnreadableFile("the trees in the model file must lead from root to leaf, got some that do not")
         return trees
 
-    def _is_sound(self, n_inputs: int) -> bool:
-        """Roots in order, children after their parent within their tree, columns that exist, finite answers."""
+    def _is_sound(self) -> bool:
+        """Roots in order, children after their parent within their tree."""
         n_nodes = len(self.left)
         if not len(self) or self.root[0] != 0 or (np.diff(self.root) <= 0).any() or self.root[-1] >= n_nodes:
             return False
@@ -122,8 +124,7 @@ class TreeArrays:
         end = np.append(self.root[1:], n_nodes)[np.searchsorted(self.root, node, side="right") - 1]
         is_leaf = (self.left == node) & (self.right == node)
         is_split = (self.left > node) & (self.right > node) & (self.left < end) & (self.right < end)
-        columns = (self.feature >= 0) & (self.feature < n_inputs)
-        return bool((is_leaf | is_split).all() and columns.all() and np.isfinite(self.value).all())
+        return bool((is_leaf | is_split).all())
 
     def _blocks(self, n: int) -> Iterator[slice]:
         size = max(1, N_AT_ONCE // len(self))
@@ -185,9 +186,3 @@ def trees_from_lightgbm(text: str) -> list[Tree]:
         feature = np.append(feature, nothing.astype(np.int64))
         trees.append(Tree(left, right, feature, np.append(threshold, nothing), np.append(np.zeros(s), value)))
     return trees
-
-
-def _whole(array: np.ndarray[Any, np.dtype[Any]]) -> IntArray:
-    if array.dtype.kind not in "iu":
-        raise UnreadableFile(f"node numbers in the model file must be whole numbers, got {array.dtype}")
-    return array.astype(np.int64)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
 from genbayes.distribution import Normal
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp.deep.layers import KERNELS, NOISE_FREE, DeepGPSettings
 from genbayes.models.gp.deep.prediction import DeepGPDraws, alc, predict_deep_gp
@@ -18,7 +18,7 @@ from genbayes.models.gp.deep.sampling import sample_deep_gp
 from genbayes.models.gp.likelihood import Replicates
 from genbayes.models.gp.stationary import fit_gp
 from genbayes.models.protocols import Of
-from genbayes.persistence import State
+from genbayes.persistence import FOREIGN, State
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState
 from genbayes.validation import check_choice, check_count
@@ -158,13 +158,28 @@ class DeepGP(ScaledSurrogate):
         return State("DeepGPDraws", {"kernel": self.draws_.kernel}, {**arrays, "low": self.low_, "span": self.span_})
 
     def _restore(self, state: State) -> None:
-        kernel = check_choice(state.value("kernel"), "kernel", list(KERNELS))
-        n, p, t = len(state.array("y", (None,))), self.input_scaler_.n_outputs, len(state.array("theta_y", (None,)))
-        h = state.array("w", (t, n, None)).shape[2]
-        shapes: dict[str, tuple[int, ...]] = {"X": (n, p), "y": (n,), "w": (t, n, h), "theta_w": (t, h)}
-        names = [each.name for each in fields(DeepGPDraws) if each.name != "kernel"]
-        self.draws_ = DeepGPDraws(kernel, *(state.array(name, shapes.get(name)) for name in names))  # type: ignore[arg-type]
-        self.low_, self.span_ = state.array("low", (p,)), state.array("span", (p,))
+        kernel = state.choice("kernel", KERNELS)
+        p, y, theta_y = self.input_scaler_.n_outputs, state.array("y", (None,)), state.array("theta_y", (None,))
+        n, t = len(y), len(theta_y)
+        w = state.array("w", (t, n, None))
+        h = w.shape[2]
+        if not (1 <= n <= MAX_ROWS and t and h):
+            raise UnreadableFile(
+                f"the draws in the model file must be of 1 to {MAX_ROWS} rows, got {w.shape}; {FOREIGN}"
+            )
+        self.draws_ = DeepGPDraws(
+            kernel,  # type: ignore[arg-type]
+            X=state.array("X", (n, p)),
+            y=y,
+            w=w,
+            theta_y=state.array("theta_y", (t,), positive=True),
+            theta_w=state.array("theta_w", (t, h), positive=True),
+            xi=state.array("xi", (t, h)),
+            nugget=state.array("nugget", (t,), positive=True),
+            tau2=state.array("tau2", (t,), at_least=0),
+            log_likelihood=state.array("log_likelihood", (t,)),
+        )
+        self.low_, self.span_ = state.array("low", (p,)), state.array("span", (p,), positive=True)
 
     def _facts(self) -> dict[str, str]:
         noise_sd = self.response_scaler_.scale * np.sqrt(np.mean(self.draws_.tau2 * self.draws_.nugget))

@@ -17,9 +17,10 @@ from scipy.linalg import lapack
 from scipy.spatial.distance import cdist, pdist
 
 from genbayes.arrays import FloatArray
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.gp.deep.layers import CorrelationMatrix, Kernel, correlate, latent_jitter, whiten
 from genbayes.models.gp.kernels import slices
+from genbayes.persistence import FOREIGN
 from genbayes.validation import check_array, check_choice
 
 Hidden = Literal["drawn", "mean"]
@@ -291,7 +292,8 @@ class DrawnLayers:
 
     def _factorise(self, s: FloatArray, theta: float, nugget: float) -> FloatArray:
         factor = self._matrix.factor(s, theta, nugget)
-        assert factor is not None, "a draw was factorised when it was made"
+        if factor is None:  # a draw was factorised when it was made
+            raise UnreadableFile(f"the draws of the deep GP must be as they were saved, got others; {FOREIGN}")
         return factor.copy(order="F")
 
 

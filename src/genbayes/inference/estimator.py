@@ -234,9 +234,9 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         prior = Prior.from_dict(state.value("prior"))
         estimator = cls(prior, **state.value("parameters"))
         estimator.prior_ = prior
-        estimator.n_pairs_ = int(state.value("n_pairs"))
+        estimator.n_pairs_ = state.count("n_pairs")
         estimator.summary_ = restore_summary(state.nested("summary"))
-        estimator.kept_ = state.array("kept", (None,)).astype(np.int64)
+        estimator.kept_ = state.whole_array("kept", (None,), below=2**31)
         estimator.n_summaries_ = len(estimator.kept_)
         theta = state.array("held_theta", (None, prior.k))
         summaries, reference = (
@@ -249,8 +249,8 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         estimator.theta_scale_ = ThetaScale.from_state(state.nested("theta_scale"))
         estimator.summary_scale_ = SummaryScale.from_state(state.nested("summary_scale"))
         estimator.chain_ = Chain.from_state(state.nested("chain"))
-        estimator.seconds_ = float(state.value("seconds"))
-        estimator.history_ = [(float(step), float(loss)) for step, loss in state.value("history")]
+        estimator.seconds_ = state.number("seconds", at_least=0)
+        estimator.history_ = state.typed("history", list[tuple[float, float]])
         return estimator
 
 

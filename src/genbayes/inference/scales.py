@@ -99,11 +99,10 @@ class ThetaScale:
     @classmethod
     def from_state(cls, state: State) -> ThetaScale:
         """The scale that a state describes."""
-        kind = state.array("kind", (None,)).astype(np.int64)
-        if not ((kind >= AS_IS) & (kind <= LOG)).all():
-            raise ValueError(f"kinds of scales must be known, got {kind.tolist()}")
-        names = ("lower", "upper", "center", "scale")
-        return cls(kind, *(state.array(name, (len(kind),)).astype(np.float64) for name in names))
+        kind = state.whole_array("kind", (None,), at_least=AS_IS, below=LOG + 1)
+        lower, upper = (state.array(name, kind.shape, finite=False).astype(np.float64) for name in ("lower", "upper"))
+        center, scale = state.array("center", kind.shape), state.array("scale", kind.shape, positive=True)
+        return cls(kind, lower, upper, center.astype(np.float64), scale.astype(np.float64))
 
 
 @dataclass(frozen=True)
@@ -152,8 +151,9 @@ class SummaryScale:
     @classmethod
     def from_state(cls, state: State) -> SummaryScale:
         """The scale that a state describes."""
-        shift = state.array("shift", (None,)).astype(np.float64)
-        return cls(shift, *(state.array(name, shift.shape).astype(np.float64) for name in ("center", "scale")))
+        shift = state.array("shift", (None,), finite=False).astype(np.float64)
+        center, scale = state.array("center", shift.shape), state.array("scale", shift.shape, positive=True)
+        return cls(shift, center.astype(np.float64), scale.astype(np.float64))
 
 
 def _kind(theta: FloatArray, lower: float, upper: float) -> int:

@@ -444,3 +444,15 @@ def test_a_registered_proposer_is_named_in_the_database_and_found_when_it_is_ope
 def test_a_name_or_a_maker_that_is_none_is_refused(name: str, make: object, sentence: str) -> None:
     with pytest.raises(InvalidInput, match=sentence):
         register_proposer(name, make)
+
+
+def test_a_lease_granted_before_the_clock_was_set_back_is_offered_again_unless_renewed(campaign, clock) -> None:
+    clock.govern(campaign)
+    lost, renewed = campaign.ask(2)
+    clock.time -= 0.5  # clocks are corrected all the time
+    assert campaign.status().n_lapsed == 0
+    clock.time -= 3600
+    assert (campaign.status().n_lapsed, campaign.to_frame()["state"].tolist()[:2]) == (2, ["open", "open"])
+    campaign.renew(renewed)  # its worker is alive
+    assert (campaign.ask().number, campaign.ask().number) == (lost.number, 3)
+    assert campaign.status().n_lapses == 1

@@ -16,7 +16,14 @@ from uuid import uuid4
 
 import numpy as np
 
-from genbayes.campaign.proposing import DEFAULT_PROPOSER, check_proposer, make_proposer, propose_points
+from genbayes.campaign.proposing import (
+    DEFAULT_PROPOSER,
+    check_proposer,
+    draw_initial,
+    ignores_runs,
+    make_proposer,
+    propose_points,
+)
 from genbayes.campaign.responses import DEFAULT_NAMES, check_names, check_responses, find_response, show
 from genbayes.campaign.trial import (
     DAY,
@@ -29,6 +36,8 @@ from genbayes.campaign.trial import (
     Settings,
     Status,
     Trial,
+    check_same_space,
+    check_space,
     to_frame,
 )
 from genbayes.data import Box
@@ -117,7 +126,7 @@ class Campaign:
             'counted'
             (1, 9)
         """
-        space = _check_space(space if isinstance(space, Box) else Box(space), responses)
+        space = check_space(space if isinstance(space, Box) else Box(space), responses)
         n = RUNS_PER_INPUT * space.d if n_initial is None else check_count(n_initial, "n_initial", 0)
         settings = Settings(
             seed=_draw_seed(random_state),
@@ -129,7 +138,7 @@ class Campaign:
             max_attempts=None if max_attempts is None else check_count(max_attempts, "max_attempts"),
             responses=check_names(responses, [*space.names, *FIRST_COLUMNS, *LAST_COLUMNS]),
         )
-        store = _store_class().create(url, name, space, settings, _draw_initial(space, settings), patience)
+        store = _store_class().create(url, name, space, settings, draw_initial(space, settings), patience)
         return cls(store, None if isinstance(proposer, str) else proposer)
 
     @classmethod
@@ -156,7 +165,7 @@ class Campaign:
         """
         store = _store_class().open(url, name, patience)
         if space is not None:
-            _check_same_space(space if isinstance(space, Box) else Box(space), store.space, name)
+            check_same_space(space if isinstance(space, Box) else Box(space), store.space, name)
         return cls(store, proposer)
 
     @overload
@@ -212,36 +221,53 @@ class Campaign:
             worker=worker or _default_worker(),
             budget=self.settings.budget if budget is None else budget,
         )
-        trials = self._lease(n, terms) or []
+        trials = self._lease(n, terms, draw=self._draw if ignores_runs(self._proposer) else None) or []
+        n_more = n - len(trials)
+        if n_more and (terms.budget is None or self._store.count() < terms.budget):
+            trials += self._propose(n_more, terms)
+        return trials
+
+    def _propose(self, n: int, terms: LeaseTerms) -> list[Trial]:
+        """Up to n new trials, where a proposer wants to have the runs or those that others hand back meanwhile."""
+        if ignores_runs(self.proposer):
+            return self._lease(n, terms, draw=self._draw) or []
+        trials: list[Trial] = []
         for tries_left in reversed(range(N_TRIES)):
-            records = self._store.records() if len(trials) < n else []
-            n_more = n - len(trials) if terms.budget is None else min(n - len(trials), terms.budget - len(records))
+            if len(trials) == n:
+                break
+            shown = self._store.runs()
+            n_more = n - len(trials) if terms.budget is None else min(n - len(trials), terms.budget - shown.n_trials)
             if n_more <= 0:
                 break
-            # One stream a trial, so that a resumed campaign proposes what it would have; those who collide part ways.
-            is_first = tries_left == N_TRIES - 1
-            rng = np.random.default_rng([self.settings.seed, len(records)] if is_first else None)
-            points = self._propose(records, n_more, rng)
-            added = self._lease(len(points), terms, points, len(records) if tries_left else None)
+            # Those who collide part ways.
+            rng = self._stream(shown.n_trials) if tries_left == N_TRIES - 1 else np.random.default_rng()
+            X_done, y_done, X_running = shown.X_done, shown.y_done, shown.X_running
+            points = propose_points(self.proposer, self.space, X_done, y_done, X_running, n_more, rng)
+            added = self._lease(len(points), terms, points, shown.n_trials if tries_left else None)
             trials += (self._lease(n - len(trials), terms) or []) if added is None else added
         return trials
 
+    def _draw(self, n_trials: int, n: int) -> list[Point]:
+        """The inputs of the next n trials, by a proposer that looks at no runs."""
+        nothing = np.empty((0, self.space.d))
+        rng = self._stream(n_trials)
+        return propose_points(self.proposer, self.space, nothing, np.empty(0), nothing, n, rng)
+
+    def _stream(self, n_trials: int) -> np.random.Generator:
+        """One stream of random numbers a trial, so that a resumed campaign proposes what it would have."""
+        return np.random.default_rng([self.settings.seed, n_trials])
+
     def _lease(
-        self, n: int, terms: LeaseTerms, points: Sequence[Point] = (), expected: int | None = None
+        self,
+        n: int,
+        terms: LeaseTerms,
+        points: Sequence[Point] = (),
+        expected: int | None = None,
+        draw: Callable[[int, int], list[Point]] | None = None,
     ) -> list[Trial] | None:
         """Up to n trials, new ones at `points` included; None where others have added trials to those `expected`."""
         request = uuid4().hex  # one for all attempts: a transaction that is repeated is known by it
-        return self._store.write(lambda ledger: ledger.ask(n, terms, request, points, expected))
-
-    def _propose(self, records: Sequence[Record], n: int, rng: np.random.Generator) -> list[Point]:
-        """The inputs of the next n trials, given all trials so far; runs that failed have y NaN."""
-        ended = sorted(
-            (r for r in records if r.state in ("done", "failed")), key=lambda r: (r.finished_at or 0.0, r.number)
-        )
-        X_done = self.space.to_unit(record.x for record in ended)
-        y_done = np.array([np.nan if record.y is None else record.y for record in ended], dtype=np.float64)
-        X_running = self.space.to_unit(record.x for record in records if record.state in ("open", "running"))
-        return propose_points(self.proposer, self.space, X_done, y_done, X_running, n, rng)
+        return self._store.write(lambda ledger: ledger.ask(n, terms, request, points, expected, draw))
 
     @property
     def proposer(self) -> Proposer:
@@ -451,34 +477,8 @@ def _store_class() -> type[Store]:
     return Store
 
 
-def _check_space(space: Box, responses: Sequence[str]) -> Box:
-    """The space, if none of its inputs is called like a column of a campaign's frame."""
-    default = DEFAULT_NAMES if tuple(responses) == DEFAULT_NAMES else ()  # others are refused as responses
-    taken = set(space.names) & {*FIRST_COLUMNS, *default, *LAST_COLUMNS}
-    if taken:
-        raise InvalidInput(f"inputs must not be named like a column of the campaign's table, got {sorted(taken)[0]!r}")
-    return space
-
-
-def _check_same_space(given: Box, kept: Box, name: str) -> None:
-    """Refuse a space that is not the one a campaign was created with; the order of the inputs does not matter."""
-    for which in dict.fromkeys([*given.names, *kept.names]):
-        ours, theirs = given.inputs.get(which), kept.inputs.get(which)
-        if ours != theirs:
-            raise InvalidInput(
-                f"space must be that of campaign {name!r}, where {which!r} is {theirs!r}, got {ours!r}; "
-                "create another campaign for another space"
-            )
-
-
 def _draw_seed(random_state: RandomState) -> int:
     """The seed that a campaign keeps: an integer as it is, one drawn from anything else."""
     if isinstance(random_state, (int, np.integer)):
         return int(random_state)
     return int(as_generator(random_state).integers(2**31))
-
-
-def _draw_initial(space: Box, settings: Settings) -> list[Point]:
-    """The inputs of the initial design, spread as the settings say."""
-    spread = {"latin": space.latin_hypercube, "sobol": space.sobol}[settings.initial]
-    return list(space.from_unit(spread(settings.n_initial, as_generator(settings.seed))))

@@ -9,16 +9,22 @@ up as failed, so that a run that kills its machine does not keep a campaign from
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, or_, select, update
 
-from genbayes.campaign.schema import ABANDONED, LEASES, RESULTS, TRIALS
+from genbayes.campaign.schema import ABANDONED, LEASES, RESULTS, TRIALS, has_lapsed
 from genbayes.campaign.trial import LeaseTerms, Outcome, Trial
 from genbayes.data.box import Point
 from genbayes.errors import InvalidInput, LeaseLost
+
+HANDED_BACK = and_(TRIALS.c.state == "open", TRIALS.c.n_leases > 0)
+WAITING = and_(TRIALS.c.state == "open", TRIALS.c.n_leases == 0)  # for the first who asks
+
+# From how many trials there are and how many are wanted to the inputs of the next
+Draw = Callable[[int, int], Sequence[Point]]
 
 
 @dataclass
@@ -38,17 +44,22 @@ class Ledger:
     max_attempts: int | None = None
     _revision: int | None = field(default=None, init=False)
 
-    def count(self, *which: ColumnElement[bool]) -> int:
-        """Trials there are, in any state unless `which` says more."""
-        counted = select(func.count()).select_from(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, *which)
-        return int(self.connection.scalar(counted) or 0)
+    def count(self) -> int:
+        """Trials there are, in any state: they are numbered from 1 without a gap."""
+        last = select(func.max(TRIALS.c.number)).where(TRIALS.c.campaign_id == self.campaign_id)
+        return int(self.connection.scalar(last) or 0)
+
+    def _count_waiting(self) -> int:
+        """Trials that nobody has been given yet."""
+        mine = select(func.count()).select_from(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, WAITING)
+        return int(self.connection.scalar(mine) or 0)
 
     def add(self, points: Sequence[Point], source: str, request: str) -> list[int]:
         """New open trials; returns their numbers. The same request again adds nothing."""
-        mine = (TRIALS.c.campaign_id == self.campaign_id, TRIALS.c.request == request)
-        known = self.connection.scalars(select(TRIALS.c.number).where(*mine).order_by(TRIALS.c.number)).all()
+        # A request is known by its name alone; together with the campaign's, SQLite would look at all its trials.
+        known = self.connection.scalars(select(TRIALS.c.number).where(TRIALS.c.request == request)).all()
         if known:
-            return list(known)
+            return sorted(known)
         first = self.count() + 1
         rows = [
             {
@@ -80,7 +91,13 @@ class Ledger:
         return [Trial(row.number, json.loads(row.x), row.token, row.seconds, row.holder) for row in rows]
 
     def ask(
-        self, n: int, terms: LeaseTerms, request: str, points: Sequence[Point] = (), expected: int | None = None
+        self,
+        n: int,
+        terms: LeaseTerms,
+        request: str,
+        points: Sequence[Point] = (),
+        expected: int | None = None,
+        draw: Draw | None = None,
     ) -> list[Trial] | None:
         """Lease up to n trials: those offered before, then new ones within the budget, the oldest first.
 
@@ -93,6 +110,8 @@ class Ledger:
             request: What asks.
             points: Inputs of new trials, added first as far as the budget allows.
             expected: How many trials there must be before; otherwise nothing is done.
+            draw: Where new trials need no look at the others: inputs of the next, given how many there are and how many
+                are wanted; asked only for what is missing, and to give the same again.
 
         Returns:
             The trials; None where there are not as many as expected.
@@ -106,34 +125,47 @@ class Ledger:
                 return None
             left = len(points) if terms.budget is None else max(0, terms.budget - n_trials)
             self.add(points[:left], "proposed", request)
-        has_lapsed = and_(TRIALS.c.state == "running", TRIALS.c.expires_at <= self.now)
-        self._give_up(has_lapsed)
-        handed_back = and_(TRIALS.c.state == "open", TRIALS.c.n_leases > 0)
-        rows = self._take(or_(has_lapsed, handed_back), n)
-        left = n if terms.budget is None else max(0, terms.budget - self.count(TRIALS.c.n_leases > 0))
-        rows += self._take(and_(TRIALS.c.state == "open", TRIALS.c.n_leases == 0), min(n - len(rows), left))
+        rows = self._offer(n, terms)
+        if draw is not None and len(rows) < n:
+            n_trials = self.count()
+            n_more = n - len(rows) if terms.budget is None else min(n - len(rows), terms.budget - n_trials)
+            numbers = self.add(draw(n_trials, n_more), "proposed", request) if n_more > 0 else []
+            rows += self._take(TRIALS.c.number.in_(numbers)) if numbers else []
         return [self._lease(row, terms, request) for row in rows]
 
-    def _give_up(self, has_lapsed: ColumnElement[bool]) -> None:
+    def _offer(self, n: int, terms: LeaseTerms) -> list[Row[Any]]:
+        """Up to n trials to hand out: those that were out before, then those that nobody has had, within the budget."""
+        self._give_up()
+        # Two questions, each answered by an index; joined by OR, every trial would be looked at.
+        again = self._take(has_lapsed(self.now), n) + self._take(HANDED_BACK, n)
+        rows = sorted(again, key=lambda row: int(row.number))[:n]
+        left = n - len(rows)
+        if left and terms.budget is not None:
+            left = min(left, terms.budget - self.count() + self._count_waiting())
+        return rows + (self._take(WAITING, left) if left > 0 else [])
+
+    def _give_up(self) -> None:
         """Fail the trials that nobody came back from, lease after lease: the next worker would not come back either."""
         if self.max_attempts is None:
             return
-        for row in self._take(and_(has_lapsed, TRIALS.c.n_leases >= self.max_attempts)):
+        for row in self._take(and_(has_lapsed(self.now), TRIALS.c.n_leases >= self.max_attempts)):
             of_trial = select(func.count()).select_from(LEASES).where(LEASES.c.trial_id == row.id, ABANDONED)
             n_lapses = int(self.connection.scalar(of_trial) or 0) + 1  # the last one has not been noticed before
             if n_lapses >= self.max_attempts:
-                self._end(row.lease_id, "lapsed", at=row.expires_at)
+                self._end(row.lease_id, "lapsed", at=min(row.expires_at, self.now))
                 leases = "1 lapsed lease, held" if n_lapses == 1 else f"{n_lapses} lapsed leases, the last held"
                 reason = f"given up after {leases} by {row.worker}"
                 self._change(row.id, state="failed", reason=reason, finished_at=self.now)
 
     def _take(self, which: ColumnElement[bool], n: int | None = None) -> list[Row[Any]]:
         mine = select(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id, which)
-        return list(self.connection.execute(mine.order_by(TRIALS.c.number).limit(n)).all())
+        # The sum keeps SQLite from walking along all numbers in order instead of finding the few by their state.
+        order = TRIALS.c.number if which is WAITING else TRIALS.c.number + 0
+        return list(self.connection.execute(mine.order_by(order).limit(n)).all())
 
     def _lease(self, row: Row[Any], terms: LeaseTerms, request: str) -> Trial:
         if row.state == "running":
-            self._end(row.lease_id, "lapsed", at=row.expires_at)
+            self._end(row.lease_id, "lapsed", at=min(row.expires_at, self.now))
         expires_at = self.now + terms.seconds
         lease = {"trial_id": row.id, "request": request, "worker": terms.worker, "seconds": terms.seconds}
         lease |= {"granted_at": self.now, "expires_at": expires_at}

@@ -1,4 +1,4 @@
-"""Proposers by name, so that a database can say who proposes, and the points they propose, checked.
+"""Where runs are to be made: the initial design, then proposers by name, so that a database can say who proposes.
 
 A proposer of your own is given to a campaign as an object, or registered under a name, which the database keeps.
 """
@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module, metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from genbayes.arrays import FloatArray
+from genbayes.campaign.trial import Settings
 from genbayes.data import Box
 from genbayes.data.box import Point
 from genbayes.errors import InvalidInput
+from genbayes.seeding import as_generator
 from genbayes.validation import check_choice
 
 if TYPE_CHECKING:
@@ -32,6 +34,18 @@ DEFAULT_PROPOSER = "model"
 CUSTOM = "custom"  # what a database says of an object
 PLUG_INS = "genbayes.proposers"  # the group of entry points
 _own: dict[str, Home] = {}
+
+
+@runtime_checkable
+class Ignores(Protocol):
+    """A proposer that can say that it looks at no runs."""
+
+    ignores_runs: bool
+
+
+def ignores_runs(proposer: Proposer | None) -> bool:
+    """Whether a proposer need not be shown the runs, so that asking it costs the same at any size."""
+    return isinstance(proposer, Ignores) and proposer.ignores_runs
 
 
 def register_proposer(name: str, make: Home) -> None:
@@ -116,3 +130,9 @@ def propose_points(
         shape = (n, space.d)
         raise InvalidInput(f"proposer must return finite points of shape {shape}, got {U.tolist()!r:.60}")
     return list(space.from_unit(np.clip(U, 0.0, 1.0)))
+
+
+def draw_initial(space: Box, settings: Settings) -> list[Point]:
+    """The inputs of the initial design, spread as the settings say."""
+    spread = {"latin": space.latin_hypercube, "sobol": space.sobol}[settings.initial]
+    return list(space.from_unit(spread(settings.n_initial, as_generator(settings.seed))))

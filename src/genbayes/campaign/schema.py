@@ -11,6 +11,7 @@ from collections.abc import Callable
 from sqlalchemy import (
     Boolean,
     Column,
+    ColumnElement,
     Connection,
     Double,
     ForeignKey,
@@ -126,6 +127,7 @@ Index(
 RAN_OUT = or_(LEASES.c.ending == literal_column("'lapsed'"), LEASES.c.ended_at >= LEASES.c.expires_at)
 # One that nobody came back from; who hands a trial back, however late, was not killed by it.
 ABANDONED = and_(RAN_OUT, LEASES.c.ending != "released")
+CLOCK_SLACK = 1.0  # seconds by which a clock may be set back without anybody losing a lease
 HAS_FAILED = TRIALS.c.state == literal_column("'failed'")
 IS_REPEAT = RESULTS.c.counted == false()
 
@@ -143,6 +145,15 @@ INDICES_OF_2 = (
     Index("genbayes_lapses", LEASES.c.trial_id, sqlite_where=RAN_OUT, postgresql_where=RAN_OUT),
     Index("genbayes_repeats", RESULTS.c.trial_id, sqlite_where=IS_REPEAT, postgresql_where=IS_REPEAT),
 )
+
+
+def has_lapsed(now: float) -> ColumnElement[bool]:
+    """Whether a trial is to be offered again: its lease is over, or began in the future, before the clock was set back.
+
+    Who still runs such a trial renews its lease soon, and then holds it by the clock of now.
+    """
+    is_over = or_(TRIALS.c.expires_at <= now, TRIALS.c.leased_at > now + CLOCK_SLACK)
+    return and_(TRIALS.c.state == "running", is_over)
 
 
 def _several_responses_and_revisions(connection: Connection) -> None:

@@ -12,18 +12,22 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, Table, func, insert, not_, select
 
 from genbayes.campaign.database import PATIENCE, Database
-from genbayes.campaign.ledger import Ledger
+from genbayes.campaign.ledger import HANDED_BACK, Ledger
+from genbayes.campaign.runs import Runs, Shown
 from genbayes.campaign.schema import (
     CAMPAIGNS,
+    HAS_FAILED,
+    IS_REPEAT,
     LEASES,
     LONGEST_NAME,
     RAN_OUT,
     RESULTS,
     SCHEMA_VERSION,
     TRIALS,
+    has_lapsed,
     prepare_schema,
     schema_version,
 )
@@ -51,6 +55,7 @@ class Store:
         self.database, self.campaign_id, self.name = database, int(row.id), str(row.name)
         self.space = Box(json.loads(row.space))
         self.settings = Settings.from_dict(json.loads(row.settings))
+        self._runs = Runs(self.campaign_id, self.space)
 
     @classmethod
     def create(
@@ -130,54 +135,75 @@ class Store:
         """Every trial, by number; one whose lease has run out is open."""
         return self.database.read(self._records)
 
+    def count(self) -> int:
+        """How many trials there are, in any state."""
+        return self.database.read(lambda connection: Ledger(connection, self.campaign_id, 0.0).count())
+
+    def runs(self) -> Shown:
+        """What a proposer is shown; only what has changed since the last call is read."""
+        return self.database.read(self._runs.look)
+
     def status(self) -> Status:
         """Where the campaign stands."""
+        return self.database.read(self._status)
 
-        def count(connection: Connection, table: Table, which: ColumnElement[bool]) -> int:
-            of_trials = table.join(TRIALS, table.c.trial_id == TRIALS.c.id)
-            mine = select(func.count()).select_from(of_trials).where(TRIALS.c.campaign_id == self.campaign_id, which)
-            return int(connection.scalar(mine) or 0)
-
-        def work(connection: Connection) -> tuple[list[Record], int, int]:
-            n_lapses = count(connection, LEASES, RAN_OUT)  # noticed: offered again, or ended later than they should
-            return self._records(connection), n_lapses, count(connection, RESULTS, RESULTS.c.counted.is_(False))
-
-        records, n_lapses, n_repeats = self.database.read(work)
-        states = [record.state for record in records]
-        failed = sorted((r for r in records if r.state == "failed"), key=lambda record: record.finished_at or 0.0)
-        holders = [record.worker or "" for record in records if record.state == "running"]
-        n_lapsed = sum(record.has_lapsed for record in records)
+    def _status(self, connection: Connection) -> Status:
+        lapsed = has_lapsed(self.database.now(connection))
+        n_running, n_failed, n_lapsed = (
+            self._count(connection, which) for which in (TRIALS.c.state == "running", HAS_FAILED, lapsed)
+        )
+        n_open = self._count(connection, TRIALS.c.state == "open")
+        n_trials = Ledger(connection, self.campaign_id, 0.0).count()
+        last = select(TRIALS.c.number, TRIALS.c.reason).where(self._mine, HAS_FAILED)
+        newest = (TRIALS.c.finished_at.desc(), TRIALS.c.number.desc())
+        failures = connection.execute(last.order_by(*newest).limit(SHOWN_FAILURES)).all()
+        holding = select(TRIALS.c.worker, func.count()).where(self._mine, TRIALS.c.state == "running", not_(lapsed))
+        workers = connection.execute(holding.group_by(TRIALS.c.worker)).all()
         return Status(
             name=self.name,
-            n_done=states.count("done"),
-            n_running=states.count("running"),
-            n_failed=states.count("failed"),
-            n_open=states.count("open"),
+            n_done=n_trials - n_running - n_failed - n_open,  # most of them by far: counting the others is quicker
+            n_running=n_running - n_lapsed,
+            n_failed=n_failed,
+            n_open=n_open + n_lapsed,
             n_lapsed=n_lapsed,
-            n_out=sum(record.n_leases > 0 and record.state in ("open", "running") for record in records),
-            n_lapses=n_lapses + n_lapsed,  # those that nobody has noticed yet included
-            n_repeats=n_repeats,
+            n_out=n_running + self._count(connection, HANDED_BACK),
+            # noticed: offered again, or ended later than they should; and those that nobody has noticed yet
+            n_lapses=self._count(connection, RAN_OUT, of=LEASES) + n_lapsed,
+            n_repeats=self._count(connection, IS_REPEAT, of=RESULTS),
             budget=self.settings.budget,
-            failures=tuple((record.number, record.reason or "") for record in failed[-SHOWN_FAILURES:]),
-            workers={holder: holders.count(holder) for holder in sorted(set(holders))},
+            failures=tuple((number, reason or "") for number, reason in reversed(failures)),
+            workers={worker: int(n) for worker, n in sorted((str(worker or ""), n) for worker, n in workers)},
         )
 
+    @property
+    def _mine(self) -> ColumnElement[bool]:
+        return TRIALS.c.campaign_id == self.campaign_id
+
+    def _count(self, connection: Connection, *which: ColumnElement[bool], of: Table = TRIALS) -> int:
+        """Trials, or their leases or results, of this campaign."""
+        # Of the few such rows the trial is looked up; a join might go through all trials to find the few.
+        owner = (
+            select(TRIALS.c.campaign_id).where(TRIALS.c.id == of.c.trial_id).scalar_subquery()
+            if of is not TRIALS
+            else None
+        )
+        mine = self._mine if owner is None else owner == self.campaign_id
+        return int(connection.scalar(select(func.count()).select_from(of).where(*which, mine)) or 0)
+
     def _records(self, connection: Connection) -> list[Record]:
-        now, found = self.database.now(connection), []
-        mine = select(TRIALS).where(TRIALS.c.campaign_id == self.campaign_id).order_by(TRIALS.c.number)
-        for row in connection.execute(mine):
-            has_lapsed = row.state == "running" and row.expires_at <= now
+        lapsed, found = has_lapsed(self.database.now(connection)).label("has_lapsed"), []
+        for row in connection.execute(select(TRIALS, lapsed).where(self._mine).order_by(TRIALS.c.number)):
             found.append(
                 Record(
                     number=row.number,
-                    state="open" if has_lapsed else row.state,
+                    state="open" if row.has_lapsed else row.state,
                     x=json.loads(row.x),
                     y=row.y,
                     reason=row.reason,
                     source=row.source,
                     worker=row.worker,
                     n_leases=row.n_leases,
-                    has_lapsed=has_lapsed,
+                    has_lapsed=bool(row.has_lapsed),
                     created_at=row.created_at,
                     started_at=row.started_at,
                     finished_at=row.finished_at,

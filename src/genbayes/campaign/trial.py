@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from genbayes.campaign.responses import DEFAULT_NAMES
 from genbayes.data import Box
 from genbayes.data.box import Value
+from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -196,3 +197,23 @@ def to_frame(records: Sequence[Record], space: Box, responses: Sequence[str] = D
     for column in ("created", "started", "finished"):
         frame[column] = pd.to_datetime(frame[column].astype(float), unit="s", utc=True)
     return frame.astype(dict.fromkeys(responses, float))
+
+
+def check_space(space: Box, responses: Sequence[str]) -> Box:
+    """The space, if none of its inputs is called like a column of a campaign's frame."""
+    default = DEFAULT_NAMES if tuple(responses) == DEFAULT_NAMES else ()  # others are refused as responses
+    taken = set(space.names) & {*FIRST_COLUMNS, *default, *LAST_COLUMNS}
+    if taken:
+        raise InvalidInput(f"inputs must not be named like a column of the campaign's table, got {sorted(taken)[0]!r}")
+    return space
+
+
+def check_same_space(given: Box, kept: Box, name: str) -> None:
+    """Refuse a space that is not the one a campaign was created with; the order of the inputs does not matter."""
+    for which in dict.fromkeys([*given.names, *kept.names]):
+        ours, theirs = given.inputs.get(which), kept.inputs.get(which)
+        if ours != theirs:
+            raise InvalidInput(
+                f"space must be that of campaign {name!r}, where {which!r} is {theirs!r}, got {ours!r}; "
+                "create another campaign for another space"
+            )

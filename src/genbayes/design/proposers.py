@@ -89,6 +89,8 @@ class RandomProposer(Proposer):
         (3, 2)
     """
 
+    ignores_runs = True  # a campaign need not show them
+
     def propose(
         self,
         space: Box,

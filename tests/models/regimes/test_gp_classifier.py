@@ -66,5 +66,5 @@ def test_inputs_may_change_their_unit_and_a_file_gives_the_same_scores(learnt: t
     state = learnt[0].to_state()
     np.testing.assert_array_equal(GPScores.from_state(state, 5, 2).scores(Z), learnt[0].scores(Z))
     bad = State(state.kind, state.values, {**state.arrays, "theta": np.full((1, 7), np.nan)})
-    with pytest.raises(UnreadableFile, match="finite length scales"):
+    with pytest.raises(UnreadableFile, match="'theta' in the model file must be finite"):
         GPScores.from_state(bad, 5, 2)

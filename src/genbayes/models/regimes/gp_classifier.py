@@ -25,7 +25,6 @@ from scipy.special import expit
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.deadline import require_time
-from genbayes.errors import UnreadableFile
 from genbayes.models.gp.cholesky import factorise, invert_factored, log_determinant, solve_factored
 from genbayes.models.gp.kernels import CORRELATIONS, slices
 from genbayes.models.gp.quasi_newton import minimise_within
@@ -100,10 +99,7 @@ class GPScores:
     def from_state(cls, state: State, p: int, k: int) -> GPScores:
         """Scores of k regimes from p inputs, as a file describes them."""
         c, vectors = 1 if k == 2 else k, state.array("vectors", (None, p))
-        theta = state.array("theta", (c, p + 2))
-        if not np.isfinite(theta).all():
-            raise UnreadableFile("the classifier in the model file must have finite length scales, got others")
-        return cls(vectors, theta, state.array("coefficients", (c, len(vectors))))
+        return cls(vectors, state.array("theta", (c, p + 2)), state.array("coefficients", (c, len(vectors))))
 
 
 def fit_gp_scores(

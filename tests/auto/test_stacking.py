@@ -244,15 +244,15 @@ def test_the_order_of_candidates_does_not_matter() -> None:
     np.testing.assert_allclose(turned.weights, plain.weights[[2, 0, 1]], atol=0.01)
 
 
-def test_a_row_of_weight_two_counts_as_two_rows() -> None:
+def test_the_scale_of_row_weights_does_not_matter_and_rows_of_weight_zero_are_as_if_not_there() -> None:
     Q, y = draw_tables(40, 7)
     weight, fold = np.tile([1.0, 3.0], 20), np.arange(40) % 5
-    twice = np.repeat(np.arange(40), weight.astype(int))
-    weighted = choose_stack(Q, y, weight, fold)
-    repeated = choose_stack(Q[:, twice], y[twice], np.ones(80), fold[twice])
-    assert weighted.kind == repeated.kind
-    np.testing.assert_allclose(weighted.weights, repeated.weights, atol=1e-4)
-    np.testing.assert_allclose(weighted.scores[twice], repeated.scores, rtol=1e-4)
+    weighted, tiny = (choose_stack(Q, y, weight * factor, fold) for factor in (1.0, 1e-3))
+    assert weighted.kind == tiny.kind
+    np.testing.assert_allclose(weighted.weights, tiny.weights, atol=1e-4)
+    np.testing.assert_allclose(weighted.scores, tiny.scores, rtol=1e-4)
+    way, half = _Average(Q, y), np.repeat([1.0, 0.0], 20)
+    np.testing.assert_allclose(way.fit(half), _Average(Q[:, :20], y[:20]).fit(np.ones(20)), atol=1e-4)
 
 
 def test_the_score_of_a_row_comes_from_weights_that_have_not_seen_its_fold(monkeypatch: pytest.MonkeyPatch) -> None:

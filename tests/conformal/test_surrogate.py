@@ -141,7 +141,7 @@ def test_without_a_model_the_surrogate_of_this_library_is_calibrated(monkeypatch
 
 
 def test_weights_reach_the_model() -> None:
-    weights = (None, np.where(X[:, 0] > 0, 1.0, 1e-3))
+    weights = (None, np.where(X[:, 0] > 0, 1000.0, 1.0))
     plain, weighted = (make("split").fit(X, Y, sample_weight=weight) for weight in weights)
     assert (plain.models_[0].predict(X) != weighted.models_[0].predict(X)).any()
     assert len(plain.scores_) == len(weighted.scores_)

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from genbayes import AutoSurrogate, ConformalSurrogate, GPInformedSurrogate, Normal, QuantileSurrogate, load
-from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.errors import InvalidInput, UnreadableFile, WeightsRescaled
 from genbayes.models.base import Surrogate
 from genbayes.models.gp.deep.estimator import DeepGP
 from genbayes.models.gp.heteroskedastic import HeteroskedasticGP
@@ -50,6 +50,7 @@ class SurrogateContract:
     in_checks: ClassVar[dict[str, Any]] = {}  # settings for scikit-learn's checks, which want some accuracy; else small
     fewest: ClassVar[tuple[int, str]] = 10, "At least 10 runs are needed"  # runs to learn from, and what fewer are told
     knows_mean: ClassVar[bool] = True
+    takes_shares: ClassVar[bool] = True  # weights that are no whole numbers
     exempt: ClassVar[dict[str, str]] = {}  # checks of scikit-learn that ask for what the model does not promise; why
 
     @pytest.fixture(scope="class")
@@ -132,6 +133,28 @@ class SurrogateContract:
         weighted = self.make().fit(X, y, sample_weight=weight).predict(X)
         repeated = self.make().fit(np.repeat(X, weight.astype(int), axis=0), np.repeat(y, weight.astype(int)))
         np.testing.assert_allclose(weighted, repeated.predict(X), rtol=1e-6)
+
+    def test_the_scale_of_weights_that_are_no_counts_does_not_matter(self, runs) -> None:
+        X, y = runs
+        weight = np.tile([0.5, 1.0, 1.5], 20)  # of mean one
+        if not self.takes_shares:
+            with pytest.raises(InvalidInput, match="sample_weight must be whole numbers"):
+                self.make().fit(X, y, sample_weight=weight)
+            return
+        plain = self.make().fit(X, y, sample_weight=weight).predict(X)
+        with pytest.warns(WeightsRescaled, match="rescaled to mean one over the positive ones"):
+            tiny = self.make().fit(X, y, sample_weight=weight / 1000)
+        np.testing.assert_allclose(tiny.predict(X), plain, rtol=1e-6)
+        with pytest.warns(WeightsRescaled):
+            shares = self.make().fit(X, y, sample_weight=np.full(60, 1 / 60))
+        np.testing.assert_allclose(shares.predict(X), self.make().fit(X, y).predict(X), rtol=1e-6)
+
+    def test_rows_of_weight_zero_are_not_among_those_needed(self) -> None:
+        n, _ = self.fewest
+        X, y = draw_runs(n + 5, seed=6)
+        with pytest.raises(InvalidInput, match="the table has 9 of positive weight|X must have at least .* got"):
+            self.make().fit(X, y, sample_weight=np.repeat([1.0, 0.0], [n - 1, 6]))
+        self.make().fit(X, y, sample_weight=np.repeat([1.0, 0.0], [n, 5]))
 
     def test_a_saved_model_answers_the_same_to_the_bit(self, fitted, runs, tmp_path: Path) -> None:
         again = load(fitted.save(tmp_path / "model.gb"))
@@ -226,6 +249,7 @@ class TestDeepGP(SurrogateContract):
     model = DeepGP
     small: ClassVar = {"n_samples": 20, "n_burn_in": 60, "thinning": 1, "noise": "estimated"}
     in_checks: ClassVar = {**small, "n_samples": 8, "n_burn_in": 25}
+    takes_shares = False
 
 
 class TestModularJumpGP(SurrogateContract):
@@ -311,25 +335,9 @@ class TestConformalSurrogate(SurrogateContract):
         np.testing.assert_array_equal(weighted.predict(X), without.predict(X))
 
 
-FEWER_THAN_TWELVE = "its runs are fewer than twelve: without a fold there are not ten left to learn from"
-
-
 class TestAutoSurrogate(SurrogateContract):
     model = AutoSurrogate
     small: ClassVar = {"candidates": ["gp"]}
-    fewest = 13, "X must have at least 13 distinct inputs .*5 folds .*got 12 in 12 rows"
-    in_checks: ClassVar = {"candidates": ["gp"], "n_folds": 6}
-    exempt: ClassVar = dict.fromkeys(
-        (
-            "check_sample_weights_shape",
-            "check_sample_weights_not_overwritten",
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_estimators_nan_inf",
-            "check_regressors_no_decision_function",
-            "check_fit2d_1feature",
-        ),
-        FEWER_THAN_TWELVE,
-    )
 
 
 @pytest.mark.parametrize(("estimator", "check"), sklearn_cases())

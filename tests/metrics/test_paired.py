@@ -15,9 +15,16 @@ def test_the_difference_has_the_mean_and_the_standard_error_of_the_textbook() ->
     assert paired_difference(A, B) == pytest.approx((-1.0, math.sqrt(3.5 / 4)))
 
 
-def test_a_weight_of_two_counts_as_two_rows() -> None:
-    once, twice = np.array([1.0, 2.0, 1.0, 3.0]), np.array([0, 1, 1, 2, 3, 3, 3])
-    assert paired_difference(B, A, once) == pytest.approx(paired_difference(B[twice], A[twice]))
+def test_a_weight_is_a_share_of_the_mean_and_the_error_is_that_of_the_effective_number_of_rows() -> None:
+    weight, repeated = np.array([1.0, 2.0, 1.0, 3.0]), np.array([0, 1, 1, 2, 3, 3, 3])
+    mean, error = paired_difference(B, A, weight)
+    as_rows = paired_difference(B[repeated], A[repeated])
+    assert (mean, error * math.sqrt(49 / 15)) == pytest.approx((as_rows[0], as_rows[1] * math.sqrt(7)))  # 7^2 / 15 rows
+
+
+@pytest.mark.parametrize("factor", [3.0, 1e-3, 0.25])
+def test_neither_copies_of_all_rows_nor_another_scale_of_the_weights_make_a_mean_more_certain(factor: float) -> None:
+    assert paired_difference(B, A, np.full(4, factor)) == pytest.approx(paired_difference(B, A))
 
 
 def test_rows_without_a_score_are_left_out() -> None:

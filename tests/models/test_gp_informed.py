@@ -94,7 +94,7 @@ def test_few_distinct_runs_given_often_enough_are_learnt() -> None:
     X, y = skewed(6, 8)
     thrice, twice = (GPInformedSurrogate(**SMALL) for _ in range(2))
     thrice.fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
-    twice.fit(np.repeat(X, 2, axis=0), np.repeat(y, 2), sample_weight=np.full(12, 1.5))
+    twice.fit(np.repeat(X, 2, axis=0), np.repeat(y, 2), sample_weight=np.tile([1.0, 2.0], 6))
     assert np.isfinite(thrice.predict_quantiles(X, TAU)).all()
     np.testing.assert_array_equal(thrice.predict(X), twice.predict(X))
 

@@ -22,6 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.auto.stacking import LEVELS, crps_of_table, is_not_clearly_worse
 from genbayes.data.dataset import Dataset
+from genbayes.data.weights import as_checked
 from genbayes.deadline import OutOfTime, deadline, now
 from genbayes.errors import InvalidInput, OutOfReach
 from genbayes.models.protocols import BuildsOn, Fits, YieldsToRival, gives_out_of_fold
@@ -173,7 +174,7 @@ class Job:
         part = self.data if self.learn is None else self.data.take(self.learn)
         # left out where all are equal and a model of the user's takes none
         takes = has_fit_parameter(model, "sample_weight") or (part.weight != part.weight[0]).any()
-        weight = (part.weight,) if takes else ()
+        weight = (as_checked(part.weight),) if takes else ()  # rows of a fold, whose mean need not be one
         if self.base is not None and isinstance(model, BuildsOn):
             fitted = model.fit_on(self.base, part.X, part.y, *weight)
         elif self.rival is not None and isinstance(model, YieldsToRival):

@@ -19,7 +19,6 @@ from genbayes.auto.candidates import Candidate, Clock, Trials, choose_candidates
 from genbayes.auto.race import run_race, team_of
 from genbayes.auto.report import SelectionReport, write_report
 from genbayes.auto.stacking import Kind, choose_stack, stretch_table
-from genbayes.data.columns import MIN_ROWS
 from genbayes.data.folds import draw_folds
 from genbayes.data.scaling import Bounds, as_bounds
 from genbayes.distribution import Mixture, Normal, PredictiveDistribution, QuantileFunction
@@ -35,6 +34,8 @@ from genbayes.progress import show_stage
 from genbayes.seeding import RandomState, as_generator
 from genbayes.threads import fitting_threads
 from genbayes.validation import check_choice, check_count, check_jobs, check_nonnegative
+
+MIN_LEARNT = 8  # rows that are left where a fifth of the ten that the door asks for is held out
 
 
 class AutoSurrogate(ScaledSurrogate):
@@ -96,7 +97,8 @@ class AutoSurrogate(ScaledSurrogate):
         Args:
             X: Inputs, shape (n, d): an array, or a pandas or polars frame whose column names are remembered.
             y: Responses, shape (n,).
-            sample_weight: Weights, shape (n,); a weight of 2 equals giving the row twice.
+            sample_weight: Weights, shape (n,); whole numbers count runs, so that a weight of 2 equals giving the row
+                twice; any others are rescaled to mean one over the positive ones, with a warning.
 
         Returns:
             The fitted surrogate.
@@ -109,7 +111,9 @@ class AutoSurrogate(ScaledSurrogate):
         coded = tuple(coder.column for coder in self.coders_)
         facts = Facts(len(data), len(find_regimes(data.y, data.weight)), coded, bounds)
         candidates = choose_candidates(self.candidates, facts)
-        fold = draw_folds(data.X, self.n_folds, coded, MIN_ROWS, rng_folds)
+        without_a_fold = len(data) - -(-len(data) // self.n_folds)
+        fewest = min(MIN_LEARNT, max(without_a_fold, 3))  # fewer than ten distinct runs were given as replicates
+        fold = draw_folds(data.X, self.n_folds, coded, fewest, rng_folds)
         with show_stage("choosing a surrogate", bool(self.verbose)) as announce, fitting_threads(*data.X.shape):
             seeds = _seeds(candidates, rng_seeds)
             trials = Trials(candidates, data, fold, seeds, clock, announce, self.n_jobs)

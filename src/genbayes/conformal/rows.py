@@ -20,7 +20,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_array,
     check_consistent_length,
     column_or_1d,
@@ -34,6 +33,7 @@ from genbayes.data import as_table, check_fit_data, check_predict_data, learn_ca
 from genbayes.data.columns import MIN_ROWS, is_frame
 from genbayes.data.dataset import Dataset, merged_numbers, rows_among
 from genbayes.data.folds import deal_folds
+from genbayes.data.weights import CheckedWeight, check_weight
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.errors import CopiesCountedOnce, GenBayesError, InvalidInput
 from genbayes.models.base import ScaledSurrogate
@@ -62,7 +62,7 @@ class Rows:
 
     X: ArrayLike
     y: FloatArray
-    weight: FloatArray | None
+    weight: CheckedWeight | None
     codes: IntArray
     number: IntArray
     unit: IntArray
@@ -127,9 +127,7 @@ def take_rows(
             require_variation(y, len(y))
         else:
             X, y = _check_response(estimator, X, y)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = check_weight(sample_weight, X, fewest_rows(model) if learns else 0)
     except GenBayesError:
         raise
     except ValueError as error:

@@ -231,8 +231,6 @@ def check_fit_data(
         )
     except ValueError as error:
         raise InvalidInput(_with_rows(str(error), "y", y)) from error
-    if (n := len(matrix)) < MIN_ROWS:
-        raise InvalidInput(f"At least {MIN_ROWS} runs are needed; the table has {n} (n_samples={n})")
     _require_finite(matrix, estimator)
     return matrix, np.asarray(y, dtype=np.float64)
 

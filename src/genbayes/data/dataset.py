@@ -53,7 +53,7 @@ class Dataset:
             >>> data.X.ravel(), data.weight
             (array([1., 2.]), array([1., 2.]))
         """
-        weight = np.ones(len(y)) if weight is None else weight
+        weight = np.ones(len(y)) if weight is None else np.asarray(weight)
         kept = weight > 0
         rows, order, is_new = _in_order(X[kept], y[kept])
         first = np.flatnonzero(is_new)

@@ -11,7 +11,10 @@ from numpy.typing import ArrayLike
 
 
 def mean_and_error(scores: ArrayLike, weight: ArrayLike | None = None) -> tuple[float, float]:
-    """Weighted mean of scores and its standard error, sd / sqrt(sum of the weights): weight 2 counts as two rows.
+    """Weighted mean of scores and its standard error, sd / sqrt(n) with the effective number of rows n.
+
+    n = (sum w)^2 / sum w^2 (Kish 1965), the number of rows of equal weight that would tell as much: copies of a row
+    are no further evidence, and the scale of the weights does not matter.
 
     Args:
         scores: One for each row, NaN where it is not known, shape (n,).
@@ -32,7 +35,7 @@ def mean_and_error(scores: ArrayLike, weight: ArrayLike | None = None) -> tuple[
         return float("nan"), float("nan")
     share = w / w.sum()
     mean = float(share @ x)
-    return mean, float(np.sqrt(share @ (x - mean) ** 2 / w.sum()))
+    return mean, float(np.sqrt((share @ (x - mean) ** 2) * (share @ share)))
 
 
 def paired_difference(a: ArrayLike, b: ArrayLike, weight: ArrayLike | None = None) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import BoolArray, FloatArray
 from genbayes.data import (
@@ -31,6 +31,7 @@ from genbayes.data import (
 from genbayes.data.categories import CategoryCoder
 from genbayes.data.dataset import Dataset, HashArray, hash_rows
 from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, as_bounds, check_within
+from genbayes.data.weights import check_weight
 from genbayes.distribution import Normal, PredictiveDistribution
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.loading import state_of
@@ -131,7 +132,8 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         Args:
             X: Inputs, shape (n, d): an array, or a pandas or polars frame whose column names are remembered.
             y: Responses, shape (n,).
-            sample_weight: Weights, shape (n,); a weight of 2 equals giving the row twice.
+            sample_weight: Weights, shape (n,). Whole numbers count runs: a weight of 2 equals giving the row twice. Any
+                others are rescaled to mean one over the positive ones, with a warning.
 
         Returns:
             The fitted model.
@@ -231,10 +233,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         self.coders_ = learn_categories(X, self.categorical)
         X, y = check_fit_data(self, X, y, self.coders_)
         check_within(y, bounds)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        data = Dataset.merged(X, y, weight)
+        data = Dataset.merged(X, y, check_weight(sample_weight, X))
         require_variation(data.y, len(y))
         self.n_rows_, self.fingerprint_ = len(data), data.fingerprint()
         self.row_hashes_ = hash_rows(data.X, data.y, ROWS_HASHED)

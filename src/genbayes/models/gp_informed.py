@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.columns import MIN_ROWS
 from genbayes.data.dataset import Dataset
+from genbayes.data.weights import as_checked
 from genbayes.distribution import Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile import GRID
 from genbayes.errors import UnreadableFile
@@ -96,7 +97,7 @@ class GPInformedSurrogate(ScaledSurrogate):
         Args:
             X: Inputs, shape (n, d): an array, or a pandas or polars frame whose column names are remembered.
             y: Responses, shape (n,).
-            sample_weight: Weights, shape (n,); a weight of 2 equals giving the row twice.
+            sample_weight: Weights, shape (n,); a weight of 2 equals giving the row twice (see `ScaledSurrogate.fit`).
 
         Returns:
             The fitted surrogate.
@@ -135,7 +136,7 @@ class GPInformedSurrogate(ScaledSurrogate):
         return network.fit(
             np.tile(self._network_inputs(runs.Z, m, s), (k, 1)),
             np.tile(r, k),
-            sample_weight=np.tile(data.weight / k, k),
+            sample_weight=as_checked(np.tile(data.weight / k, k)),
         )
 
     def _left_out_residuals(self, Z: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -89,7 +89,8 @@ FIT: list[tuple[Callable, str]] = [
         for bad in (np.nan, np.inf)
     ],
     (lambda X, y: (X, np.full(60, 2.5)), "y must vary, got the constant .*2.5.* in all 60 rows"),
-    (lambda X, y: (X, y, np.eye(60)[0]), "y must vary, got the constant"),
+    (lambda X, y: (X, y, 10 * np.eye(60)[0]), "y must vary, got the constant"),
+    (lambda X, y: (X, y, np.eye(60)[0]), "At least 10 runs are needed; the table has 1 of positive weight"),
     (lambda X, y: (X[:9], y[:9]), "At least 10 runs are needed; the table has 9"),
     (lambda X, y: (np.empty((60, 0)), y), r"0 feature\(s\)"),
     (lambda X, y: (X, np.column_stack([y, y])), r"y should be a 1d array, got an array of shape \(60, 2\)"),

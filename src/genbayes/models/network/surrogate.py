@@ -156,7 +156,8 @@ class QuantileSurrogate(ScaledSurrogate):
         Args:
             X: Inputs, shape (n, d): an array, or a pandas or polars frame whose column names are remembered.
             y: Responses, shape (n,); NaN for a failed run with `missing="regime"`.
-            sample_weight: Weights, shape (n,); a weight of 2 equals giving the row twice, to the bit.
+            sample_weight: Weights, shape (n,); whole numbers count runs, so that a weight of 2 equals giving the row
+                twice, to the bit; any others are rescaled to mean one over the positive ones, with a warning.
 
         Returns:
             The fitted surrogate.

@@ -6,17 +6,18 @@ committee of classifiers (`classifier`), the others teach the model of y.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_sample_weight
 
 from genbayes.arrays import BoolArray, FloatArray
 from genbayes.data import as_table
 from genbayes.data.dataset import Dataset
-from genbayes.errors import InvalidInput
+from genbayes.data.weights import check_weight
+from genbayes.errors import InvalidInput, WeightsRescaled
 from genbayes.models.regimes.classifier import RegimeClassifier, fit_classifier, require_distinct
 from genbayes.persistence import State
 
@@ -97,8 +98,9 @@ def learn_failures(
         >>> model.probability(np.array([[0.1], [0.9]])).round(1)
         array([0., 1.])
     """
-    weights = None if weight is None else _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
-    data = Dataset.merged(X, failed.astype(np.float64), weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeightsRescaled)  # which the runs that have a response have told
+        data = Dataset.merged(X, failed.astype(np.float64), check_weight(weight, X, fewest=0))
     label = np.eye(2)[data.y.astype(np.int64)]
     if not data.y.any():
         return FailureModel()

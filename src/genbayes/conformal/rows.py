@@ -33,7 +33,7 @@ from genbayes.data import as_table, check_fit_data, check_predict_data, learn_ca
 from genbayes.data.columns import MIN_ROWS, is_frame
 from genbayes.data.dataset import Dataset, merged_numbers, rows_among
 from genbayes.data.folds import deal_folds
-from genbayes.data.weights import CheckedWeight, check_weight
+from genbayes.data.weights import CheckedWeight, as_checked, check_weight
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.errors import CopiesCountedOnce, GenBayesError, InvalidInput
 from genbayes.models.base import ScaledSurrogate
@@ -72,7 +72,7 @@ class Rows:
 
     def take(self, rows: IntArray) -> Rows:
         """Some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
+        weight = None if self.weight is None else as_checked(self.weight[rows])
         X = self.X[rows] if isinstance(self.X, np.ndarray) else _safe_indexing(self.X, rows)
         return Rows(X, self.y[rows], weight, self.codes[rows], self.number[rows], _renumber(self.unit[rows]))
 
@@ -127,7 +127,7 @@ def take_rows(
             require_variation(y, len(y))
         else:
             X, y = _check_response(estimator, X, y)
-        weight = check_weight(sample_weight, X, fewest_rows(model) if learns else 0)
+        weight = check_weight(sample_weight, y[:, None], fewest_rows(model) if learns else 0)
     except GenBayesError:
         raise
     except ValueError as error:

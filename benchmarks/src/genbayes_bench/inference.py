@@ -224,7 +224,7 @@ def judge_calibration(task: Task, split: Split, n_draws: int, seed: int) -> Judg
     at_draws, at_truth = posterior.log_prob(draws), posterior.log_prob(theta[:, None])[:, 0]
     scores["p_joint"] = rank_p_value(at_draws, at_truth, rng)
     for level in LEVELS:
-        scores[f"region_{100 * level:.0f}"] = float(np.mean(posterior.region(level).contains(theta)))
+        scores[f"region_{100 * level:.0f}"] = float(np.mean(posterior.region(level).contains(theta[:, None])))
     scores["cpu_seconds"] = fitted
     return Judged(scores, fitted, {"n_repeats": N_REPEATS, "n_ranked": N_RANKED})
 

@@ -129,7 +129,7 @@ def _fit(method: Method, case: Case, job: Job, found: _Findings) -> None:
     found.predict_seconds = round(time.perf_counter() - started, 3)
     if method.more_scores is not None:
         found.scores |= method.more_scores(model, split)
-    found.detail |= _chosen(model)
+    found.detail |= {**_chosen(model), **getattr(model, "facts_", {})}
     if job.replicate == 0:
         found.detail |= keep_figure_data(job.problem, model, split)
 

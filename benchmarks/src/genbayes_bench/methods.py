@@ -21,6 +21,8 @@ WhyNot = Callable[[Case], str | None]
 MOST_FOR_NOISE_PROCESS = 2_500  # runs that the heteroskedastic GP takes within a minute
 MOST_FOR_JUMP_GP = 30_000  # beyond, hours
 MOST_FOR_DEEP_GP = 300  # a step of its chain costs n^3
+# AutoGluon by its time limit: 180 s, and about what AutoSurrogate takes, rounded up
+AUTOGLUON = {"autogluon": 180, "autogluon-60": 60, "autogluon-30": 30, "autogluon-10": 10}
 PAPER_REPLICATES = 5  # the paper's recipe takes minutes to an hour a fit; more on request
 
 
@@ -93,6 +95,21 @@ def _needs_engine(name: str, requirement: str = "genbayes-bench[rivals]") -> Why
     return lambda case: None if find_spec(name) else f"{name} is not installed; pip install '{requirement}'"
 
 
+def _autogluon(seconds: int) -> Make:
+    def make(seed: int, case: Case) -> Any:
+        from genbayes_bench.rivals.autogluon import AutoGluon
+
+        return AutoGluon(seconds, random_state=seed)
+
+    return make
+
+
+def _why_no_autogluon(case: Case) -> str | None:
+    from genbayes_bench.rivals.environment import why_missing
+
+    return why_missing("autogluon")
+
+
 def _why_no_jumps(case: Case) -> str | None:
     return None if case.problem.jumps else "the response does not jump"
 
@@ -137,6 +154,16 @@ _ALL = (
         "NaturalGradientBoosting",
         _registered("ngboost"),
         why_not=_needs_engine("ngboost"),
+    ),
+    *(
+        Method(
+            name,
+            f"AutoGluon, {seconds} s",
+            _autogluon(seconds),
+            why_not=_why_no_autogluon,
+            more_scores=lambda model, split: {"cpu_seconds": model.facts_["fit_seconds"]},
+        )
+        for name, seconds in AUTOGLUON.items()
     ),
 )
 METHODS: Mapping[str, Method] = {method.name: method for method in _ALL}

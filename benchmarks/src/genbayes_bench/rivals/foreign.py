@@ -81,39 +81,55 @@ def sbi_prior(parts: list[dict[str, Any]]) -> Any:
     return MultipleIndependent([kinds[part["name"]](part) for part in parts], validate_args=False)
 
 
-def run_autogluon(given: Arrays, settings: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
-    """AutoGluon's quantile predictor: X (n, d), y (n,) to quantiles (m, levels) at X_new (m, d)."""
-    import pandas as pd
+def fit_autogluon(given: Arrays, settings: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
+    """AutoGluon's quantile predictor learns from X (n, d) and y (n,), and keeps itself in a folder of its own."""
     import torch
     from autogluon.tabular import TabularPredictor
 
     torch.set_num_threads(1)
-    names = [f"x{j}" for j in range(given["X"].shape[1])]
-    table = pd.DataFrame(given["X"], columns=names).assign(y=given["y"])
+    torch.manual_seed(settings["seed"])
+    np.random.seed(settings["seed"])  # noqa: NPY002, what its parts read
     begun = cpu_seconds()
     predictor = TabularPredictor(
         label="y",
         problem_type="quantile",
         quantile_levels=[float(level) for level in given["levels"]],
-        path="models",
+        path=settings["folder"],
         verbosity=0,
-    ).fit(table, time_limit=settings["seconds"], presets=settings["preset"], num_cpus=1, num_gpus=0)
-    trained = cpu_seconds()
-    q = predictor.predict(pd.DataFrame(given["X_new"], columns=names)).to_numpy(dtype=np.float64)
+    ).fit(
+        _frame(given["X"]).assign(y=given["y"]),
+        time_limit=settings["seconds"],
+        presets=settings["preset"],
+        num_cpus=1,
+        num_gpus=0,
+    )
     facts = {
-        "fit_seconds": trained - begun,
-        "draw_seconds": cpu_seconds() - trained,
+        "fit_seconds": cpu_seconds() - begun,
         "models": [str(name) for name in predictor.model_names()],
         "versions": versions("autogluon.tabular", "torch", "lightgbm", "pandas"),
     }
-    return {"q": q}, facts
+    return {}, facts
+
+
+def predict_autogluon(given: Arrays, settings: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:
+    """Quantiles (m, levels) at X_new (m, d) of the predictor in its folder."""
+    from autogluon.tabular import TabularPredictor
+
+    predictor = TabularPredictor.load(settings["folder"], verbosity=0)
+    return {"q": predictor.predict(_frame(given["X_new"])).to_numpy(dtype=np.float64)}, {}
+
+
+def _frame(X: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
 
 
 def versions(*packages: str) -> dict[str, str]:
     return {name: version(name) for name in packages}
 
 
-RIVALS = {"sbi": run_sbi, "autogluon": run_autogluon}
+RIVALS = {"sbi": run_sbi, "autogluon-fit": fit_autogluon, "autogluon-predict": predict_autogluon}
 
 
 def main(name: str) -> None:

@@ -23,6 +23,7 @@ MOST_FOR_JUMP_GP = 30_000  # beyond, hours
 MOST_FOR_DEEP_GP = 300  # a step of its chain costs n^3
 # AutoGluon by its time limit: 180 s, and about what AutoSurrogate takes, rounded up
 AUTOGLUON = {"autogluon": 180, "autogluon-60": 60, "autogluon-30": 30, "autogluon-10": 10}
+LEAST_FOR_FOLDS = 120  # seconds; with fewer its best preset ends before its first model is there
 PAPER_REPLICATES = 5  # the paper's recipe takes minutes to an hour a fit; more on request
 
 
@@ -99,7 +100,8 @@ def _autogluon(seconds: int) -> Make:
     def make(seed: int, case: Case) -> Any:
         from genbayes_bench.rivals.autogluon import AutoGluon
 
-        return AutoGluon(seconds, random_state=seed)
+        preset = "best_quality" if seconds >= LEAST_FOR_FOLDS else "medium_quality"
+        return AutoGluon(seconds, preset, random_state=seed)
 
     return make
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 Arrays = dict[str, Any]
+BAGGED = ("best_quality", "high_quality", "good_quality")  # presets of AutoGluon that fit each model in folds
 
 
 def cpu_seconds() -> float:
@@ -100,6 +101,8 @@ def fit_autogluon(given: Arrays, settings: dict[str, Any]) -> tuple[Arrays, dict
         _frame(given["X"]).assign(y=given["y"]),
         time_limit=settings["seconds"],
         presets=settings["preset"],
+        dynamic_stacking=False,  # its trial run wants a cluster
+        ag_args_ensemble={"fold_fitting_strategy": "sequential_local"} if settings["preset"] in BAGGED else None,
         num_cpus=1,
         num_gpus=0,
     )

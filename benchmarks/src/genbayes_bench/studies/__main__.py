@@ -7,6 +7,7 @@ python -m genbayes_bench.studies speed members import        some of it
 python -m genbayes_bench.studies yardsticks --json out.json  also as a file
 python -m genbayes_bench.studies kriging untouched-100-exact  StationaryGP against R's emulators
 python -m genbayes_bench.studies regimes curve-300 untouched-curve-1000  CRPS over that of the true distribution
+python -m genbayes_bench.studies posteriors sample series    posteriors of sets and series against exact ones
 python -m genbayes_bench.studies speed models --plot times.png
 
 Records of a study are made by genbayes bench run NAME; what is measured here is measured when it is asked for.
@@ -24,7 +25,7 @@ from genbayes_bench.studies import STUDIES
 from genbayes_bench.studies.lines import Part, run_parts
 from genbayes_bench.studies.tables import make_tables, put_into
 
-MEASURED = ("speed", "jumps", "regimes", "yardsticks", "grid-crps", "kriging")
+MEASURED = ("speed", "jumps", "regimes", "yardsticks", "grid-crps", "kriging", "posteriors")
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -60,7 +61,7 @@ def show(tables: str, page: Path | None) -> None:
 
 def parts_of(study: str) -> Mapping[str, Part]:
     """The parts of what is measured; torch loads only now."""
-    from genbayes_bench.studies import jumps, kriging, regimes, speed, yardsticks
+    from genbayes_bench.studies import jumps, kriging, posteriors, regimes, speed, yardsticks
 
     return {
         "speed": speed.PARTS,
@@ -68,6 +69,7 @@ def parts_of(study: str) -> Mapping[str, Part]:
         "regimes": regimes.PARTS,
         "yardsticks": yardsticks.PARTS,
         "kriging": kriging.PARTS,
+        "posteriors": posteriors.PARTS,
         "grid-crps": {"grid-crps": yardsticks.measure_grid},
     }[study]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from genbayes import Box, InvalidInput, PosteriorEstimator, load
+from genbayes import Box, InvalidInput, PosteriorEstimator, QuantileSurrogate, load
 from genbayes.errors import ConstantSummaries, DuplicatePairs, OutsideSimulations
 
 PRIOR = Box({"a": (-1.0, 1.0), "b": (-1.0, 1.0)})
@@ -21,7 +21,7 @@ def simulate(n: int, seed: int = 0) -> tuple[np.ndarray[Any, Any], np.ndarray[An
 
 @pytest.fixture(scope="module")
 def fitted() -> PosteriorEstimator:
-    return PosteriorEstimator(PRIOR, random_state=0).fit(*simulate(400))
+    return PosteriorEstimator(PRIOR, n_members=2, random_state=0).fit(*simulate(400))
 
 
 def test_one_observation_has_no_axis_of_its_own_and_many_have(fitted: PosteriorEstimator) -> None:
@@ -87,7 +87,8 @@ def test_margins_and_supports_of_every_kind_of_prior_are_kept() -> None:
     prior = [stats.lognorm(0.5), stats.norm(0, 2), stats.uniform(3, 1), stats.weibull_max(2.0, loc=5.0)]
     rng = np.random.default_rng(0)
     theta = np.column_stack([each.rvs(size=300, random_state=rng) for each in prior])
-    posterior = PosteriorEstimator(prior, random_state=0).fit(theta, theta * rng.lognormal(0, 0.2, theta.shape))
+    y = theta * rng.lognormal(0, 0.2, theta.shape)
+    posterior = PosteriorEstimator(prior, n_members=1, random_state=0).fit(theta, y)
     found = posterior.condition(theta[:2])
     draws = found.sample(1_000, random_state=0)
     assert (draws[..., 0] > 0).all()
@@ -101,7 +102,7 @@ def test_margins_and_supports_of_every_kind_of_prior_are_kept() -> None:
 
 
 def test_the_same_seed_gives_the_same_posterior(fitted: PosteriorEstimator) -> None:
-    again = PosteriorEstimator(PRIOR, random_state=0).fit(*simulate(400))
+    again = PosteriorEstimator(PRIOR, n_members=2, random_state=0).fit(*simulate(400))
     y = [0.2, 0.4]
     np.testing.assert_array_equal(
         fitted.condition(y).sample(10, random_state=3), again.condition(y).sample(10, random_state=3)
@@ -121,7 +122,7 @@ def test_a_saved_estimator_is_the_same_when_loaded(fitted: PosteriorEstimator, t
 
 def test_a_function_as_summary_is_applied_and_refused_by_save(tmp_path: Path) -> None:
     theta, y = simulate(200)
-    estimator = PosteriorEstimator(PRIOR, summary=lambda y: y[:, :1] * 2, random_state=0).fit(theta, y)
+    estimator = PosteriorEstimator(PRIOR, summary=lambda y: y[:, :1] * 2, n_members=1, random_state=0).fit(theta, y)
     assert estimator.n_summaries_ == 1
     assert estimator.condition(y[0]).sample(3, random_state=0).shape == (3, 2)
     with pytest.raises(InvalidInput, match="summary must be None or a name to be saved, got a function"):
@@ -161,12 +162,59 @@ def test_pairs_that_teach_nothing_are_refused(theta: Any, y: Any, sentence: str)
 def test_repeated_pairs_are_used_once_and_counted() -> None:
     theta, y = simulate(60)
     with pytest.warns(DuplicatePairs, match="60 of 120 pairs repeat others exactly"):
-        fitted = PosteriorEstimator(PRIOR, random_state=0).fit(np.vstack([theta] * 2), np.vstack([y] * 2))
+        fitted = PosteriorEstimator(PRIOR, n_members=1, random_state=0).fit(np.vstack([theta] * 2), np.vstack([y] * 2))
     assert fitted.n_pairs_ == 60
 
 
 def test_constant_summaries_are_ignored_and_named() -> None:
     theta, y = simulate(60)
+    y = np.column_stack([np.ones(60), y, np.zeros(60)])
     with pytest.warns(ConstantSummaries, match="summaries 0, 3 of y"):
-        fitted = PosteriorEstimator(PRIOR, random_state=0).fit(theta, np.column_stack([np.ones(60), y, np.zeros(60)]))
+        fitted = PosteriorEstimator(PRIOR, n_members=1, random_state=0).fit(theta, y)
     assert fitted.condition([1.0, 0.3, 0.2, 0.0]).mean().shape == (2,)
+
+
+def scalar_pairs(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(0)
+    theta = rng.gamma(2.0, size=n)
+    return theta, np.log(theta) + 0.3 * rng.standard_normal(n)
+
+
+def test_one_parameter_has_the_better_of_network_and_chain_and_the_paper_s_network_on_request(tmp_path: Path) -> None:
+    theta, y = scalar_pairs(300)
+    fast = PosteriorEstimator([stats.gamma(2.0)], random_state=0).fit(theta, y)
+    assert (fast.chain_ is None) != (fast.network_ is None)
+    assert fast.condition(y[0]).sample(5, random_state=0).shape == (5, 1)
+
+
+@pytest.mark.parametrize("n_axes", [1, 2])
+def test_a_quantile_network_answers_every_question_of_a_posterior(
+    n_axes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "genbayes.inference.scalar.QuantileSurrogate", lambda **kw: QuantileSurrogate(n_epochs=20, n_hidden=8, **kw)
+    )
+    theta, y = scalar_pairs(200)
+    fitted = PosteriorEstimator([stats.gamma(2.0)], recipe="paper", random_state=0).fit(theta, y)
+    found = fitted.condition([0.4] if n_axes == 1 else [[0.4], [0.8]])
+    front = () if n_axes == 1 else (2,)
+    draws = found.sample(4_000, random_state=0)
+    assert (draws > 0).all()
+    assert (found.mean().shape, found.cov().shape, found.ppf([0.1, 0.9]).shape) == (
+        (*front, 1),
+        (*front, 1, 1),
+        (*front, 1, 2),
+    )
+    np.testing.assert_allclose(draws.mean(axis=-2), found.mean(), atol=0.1)
+    np.testing.assert_allclose(found.cdf(found.ppf(0.3).reshape(-1, 1, 1)), 0.3, atol=1e-6)
+    at = found.ppf(np.array([0.23, 0.61])).reshape(-1, 2, 1)
+    slope = (found.cdf(at + 1e-7) - found.cdf(at - 1e-7)) / 2e-7
+    np.testing.assert_allclose(np.exp(found.log_prob(at)), slope.reshape(*front, 2), rtol=1e-3)
+    assert np.isneginf(found.log_prob([-1.0])).all()
+    loaded = load(fitted.save(tmp_path / "posterior.gb"))
+    np.testing.assert_array_equal(loaded.condition(0.4).ppf(0.2), fitted.condition(0.4).ppf(0.2))
+
+
+def test_the_paper_s_network_is_of_one_parameter() -> None:
+    with pytest.raises(InvalidInput, match="recipe must be 'fast' for several parameters, got 'paper' for 2"):
+        PosteriorEstimator(PRIOR, recipe="paper").fit(*simulate(60))

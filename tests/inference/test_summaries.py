@@ -30,7 +30,7 @@ def test_a_learnt_summary_is_saved_and_loaded_with_its_estimator(
 ) -> None:
     monkeypatch.setattr(summary_training, "SETTINGS", QUICK)
     theta, y = simulate(kind)
-    fitted = PosteriorEstimator(PRIOR, summary=kind, random_state=0).fit(theta, y)
+    fitted = PosteriorEstimator(PRIOR, summary=kind, n_members=1, random_state=0).fit(theta, y)
     loaded = load(fitted.save(tmp_path / "posterior.gb"))
     one = fitted.condition(y[3]).sample(7, random_state=1)
     assert one.shape == (7, 2)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -157,8 +158,8 @@ class Chain(torch.nn.Module):
     def transport(self, s: Tensor, tau: Tensor) -> Tensor:
         """Noise to draws, theta = T(tau | s), o observations and n draws of each at once.
 
-        Draw i comes from member i mod n_members. Two levels a parameter: the first chooses the component, the second
-        the place in it, which needs no search.
+        Members make equal parts of the draws, one after another. Of two levels a parameter the first chooses the
+        component, the second the place in it, which needs no search.
 
         Args:
             s: Scaled summaries, shape (o, p).
@@ -167,10 +168,10 @@ class Chain(torch.nn.Module):
         Returns:
             Scaled parameters, shape (o, n, k).
         """
-        M, (o, n, k, _) = self.shape.n_members, tau.shape
+        o, n, k, _ = tau.shape
         theta = s.new_empty(o, n, k)
-        for m in range(M):
-            part = tau[:, m::M]
+        for m, at in enumerate(self.parts(n)):
+            part = tau[:, at]
             rows = s.repeat_interleave(part.shape[1], dim=0)
             noise = part.reshape(-1, k, 2)
             drawn = [
@@ -178,8 +179,13 @@ class Chain(torch.nn.Module):
                 for rows_b, noise_b in zip(rows.split(ROWS_AT_ONCE), noise.split(ROWS_AT_ONCE), strict=True)
             ]
             if drawn:
-                theta[:, m::M] = torch.cat(drawn).view(o, -1, k)
+                theta[:, at] = torch.cat(drawn).view(o, -1, k)
         return theta
+
+    def parts(self, n: int) -> list[slice]:
+        """Which of n draws each member makes."""
+        ends = np.linspace(0, n, self.shape.n_members + 1).round().astype(int)
+        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
     def _draw(self, member: int, s: Tensor, noise: Tensor) -> Tensor:
         """Draws of one member, one parameter after another, (b, p), (b, k, 2) -> (b, k)."""

@@ -14,16 +14,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from genbayes.arrays import IntArray
+from genbayes.arrays import FloatArray, IntArray
 from genbayes.deadline import require_time
 from genbayes.errors import TrainingDiverged
-from genbayes.inference.chain import Chain
+from genbayes.inference.chain import Chain, ChainShape
 from genbayes.inference.chain_step import ChainStep
 from genbayes.progress import Report
 from genbayes.seeding import torch_generator
 from genbayes.training.averaging import AveragedAdam, BestWeights, FlatWeights
 from genbayes.training.loop import draw_batches
 
+SHARE_HELD_OUT, MOST_HELD_OUT = 0.1, 2_000  # pairs that say when to stop; the estimator keeps as many for checks
+MANY_PAIRS = 5_000  # from which on training is longer
 EARLY_CHECKS = (0, 10, 20, 35)  # steps: few pairs are learnt by heart that soon
 LARGEST_GRADIENT = 5.0  # norm for each conditional, root mean square over them
 
@@ -53,6 +55,52 @@ class ChainSettings:
     averaging: float = 0.99
     steps_between_checks: int = 50
     patience: int = 8
+
+
+def fit_chain(
+    theta: Tensor,
+    s: Tensor,
+    edges: tuple[FloatArray, FloatArray],
+    n_members: int,
+    rng: np.random.Generator,
+    report: Report | None = None,
+) -> tuple[Chain, list[tuple[float, float]]]:
+    """A trained chain; each member has an order of the parameters of its own and holds out other pairs.
+
+    Args:
+        theta: Scaled parameters, shape (n, k).
+        s: Scaled summaries, shape (n, p).
+        edges: Ends of the support on the scale of theta, each (k,).
+        n_members: Chains that are mixed.
+        rng: Source of all randomness.
+        report: Called with (step, steps, loss) now and then.
+
+    Returns:
+        The chain, and step and held-out loss of each check.
+    """
+    (n, k), n_stop = theta.shape, n_held_out(len(theta))
+    orders = np.stack([np.arange(k), *(rng.permutation(k) for _ in range(n_members - 1))])
+    chain = Chain(ChainShape(k, s.shape[1], n_members), *edges, orders, torch_generator(rng))
+    shuffled = rng.permutation(n)
+    stop = np.stack([np.take(shuffled, np.arange(m * n_stop, (m + 1) * n_stop), mode="wrap") for m in range(n_members)])
+    return chain, train_chain(chain, theta, s, stop, settings_for(n), rng, report)
+
+
+def settings_for(n: int) -> ChainSettings:
+    """How a chain of n pairs is trained."""
+    if n < MANY_PAIRS:
+        return ChainSettings(n_steps=2_000)
+    return ChainSettings(n_steps=3_000)
+
+
+def n_held_out(n: int) -> int:
+    """Pairs of n that are held out.
+
+    Example:
+        >>> n_held_out(1_000), n_held_out(100_000)
+        (100, 2000)
+    """
+    return min(MOST_HELD_OUT, int(np.ceil(SHARE_HELD_OUT * n)))
 
 
 def train_chain(

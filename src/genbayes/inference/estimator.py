@@ -22,26 +22,34 @@ from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.errors import ConstantSummaries, DuplicatePairs, InvalidInput
-from genbayes.inference.chain import Chain, ChainShape
-from genbayes.inference.chain_training import ChainSettings, train_chain
+from genbayes.inference.chain import Chain
+from genbayes.inference.chain_training import fit_chain, n_held_out
 from genbayes.inference.checks import CheckedEstimator, HeldOut
 from genbayes.inference.novelty import Novelty
 from genbayes.inference.posterior import Posterior
 from genbayes.inference.prior import Prior, as_prior
 from genbayes.inference.prior_check import warn_unless_from_prior
+from genbayes.inference.scalar import (
+    MOST_PAIRS,
+    N_JUDGES,
+    QuantilePosterior,
+    fit_quantile_network,
+    network_wins,
+)
 from genbayes.inference.scales import SummaryScale, ThetaScale
 from genbayes.inference.summaries import Array, LearntSummary, as_summary, restore_summary
 from genbayes.inference.summary_training import train_summary
 from genbayes.models.loading import state_of
+from genbayes.models.network.surrogate import QuantileSurrogate
 from genbayes.persistence import State, write_state
 from genbayes.progress import show_progress
-from genbayes.seeding import RandomState, as_generator, torch_generator
+from genbayes.seeding import RandomState, as_generator
 from genbayes.threads import fitting_threads
 from genbayes.validation import check_choice, check_count
 
 RECIPES = ("fast", "paper")
 FEWEST_PAIRS = 50  # below, nothing could be held out to judge by
-SHARE_HELD_OUT, MOST_HELD_OUT = 0.1, 2_000  # pairs for checks, and again as many to stop the training by
+N_MEMBERS = 4  # chains that are mixed unless told otherwise
 
 
 class PosteriorEstimator(CheckedEstimator, BaseEstimator):
@@ -54,12 +62,14 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         summary: S(y): None for y itself, a function of all observations (n, ...) -> (n, q), or a network that is
             learnt: "network" of vectors, "set" of independent observations, sets of any size, "series" of series.
         n_rounds: Rounds of simulation of `fit_simulator`.
+        n_members: Chains that are mixed; None leaves it to the recipe.
         verbose: Whether to show a progress bar.
         random_state: Seed of everything random in `fit`.
 
     Attributes:
         prior_: The prior used.
-        chain_: The fitted transport.
+        chain_: The fitted transport; None where a single parameter has a quantile network.
+        network_: That network; None where there is a chain.
         held_out_: Pairs that the fit has not seen.
         report_: Calibration on these, computed when first asked for; print it.
         novelty_: Where the simulations lie.
@@ -78,6 +88,9 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         (100, 2)
     """
 
+    chain_: Chain | None
+    network_: QuantileSurrogate | None
+
     def __init__(
         self,
         prior: Any = None,
@@ -85,6 +98,7 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         recipe: str = "fast",
         summary: str | Callable[[Any], Any] | None = None,
         n_rounds: int = 1,
+        n_members: int | None = None,
         verbose: bool = False,
         random_state: RandomState = None,
     ) -> None:
@@ -92,6 +106,7 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         self.recipe = recipe
         self.summary = summary
         self.n_rounds = n_rounds
+        self.n_members = n_members
         self.verbose = verbose
         self.random_state = random_state
 
@@ -108,8 +123,15 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         """
         check_choice(self.recipe, "recipe", RECIPES)
         check_count(self.n_rounds, "n_rounds")
+        if self.n_members is not None:
+            check_count(self.n_members, "n_members")
         started = time.perf_counter()
         self.prior_: Prior = as_prior(self.prior, theta)
+        if self.recipe == "paper" and self.prior_.k > 1:
+            raise InvalidInput(
+                f"recipe must be 'fast' for several parameters, got 'paper' for {self.prior_.k}; "
+                "the paper's network is the inverse CDF of one"
+            )
         self.summary_ = as_summary(self.summary)
         parameters, observations = self._take_pairs(theta, y)
         rng_split, rng_fit, rng_checks, rng_summary = as_generator(self.random_state).spawn(4)
@@ -136,7 +158,7 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
             y: What was observed.
             strict: Whether to refuse an observation outside what was simulated, instead of a warning.
         """
-        check_is_fitted(self, "chain_")
+        check_is_fitted(self, "seconds_")
         observed, is_single = self.summary_.read_observed(y)
         s = self.summary_(observed)
         self._warn_outside(s, None, strict)
@@ -144,7 +166,8 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
 
     def condition_on_summaries(self, s: FloatArray, *, is_single: bool = False) -> Posterior:
         """The posteriors given summaries of y, shape (o, q)."""
-        return Posterior(self, self._scaled(s), is_single=is_single)
+        kind = Posterior if self.network_ is None else QuantilePosterior
+        return kind(self, self._scaled(s), is_single=is_single)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the fitted estimator to one file without pickle; `genbayes.load` reads it."""
@@ -189,23 +212,47 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         self.summary_scale_ = SummaryScale.learn(s[:, self.kept_])
         t = torch.as_tensor(self.theta_scale_.transform(theta), dtype=torch.float32)
         z = torch.as_tensor(self._scaled(s), dtype=torch.float32)
-        shape = ChainShape(self.prior_.k, self.n_summaries_)
-        orders = np.arange(shape.k)[None]
-        self.chain_ = Chain(shape, *self.theta_scale_.edges, orders, torch_generator(rng))
-        stop = rng.permutation(len(t))[: n_held_out(len(t))][None]
-        settings = ChainSettings(n_steps=2_000 if len(t) < 5_000 else 3_000)
+        if self.prior_.k == 1:
+            self._learn_scalar(theta, t, z, rng)
+            return
+        self.network_, self.chain_ = None, self._learn_chain(t, z, rng)
+
+    def _learn_chain(self, t: torch.Tensor, z: torch.Tensor, rng: np.random.Generator) -> Chain:
+        n_members = N_MEMBERS if self.n_members is None else self.n_members
         with show_progress("learning the posterior", self.verbose) as report:
-            self.history_ = train_chain(self.chain_, t, z, stop, settings, rng, report)
+            chain, self.history_ = fit_chain(t, z, self.theta_scale_.edges, n_members, rng, report)
+        return chain
+
+    def _learn_scalar(self, theta: FloatArray, t: torch.Tensor, z: torch.Tensor, rng: np.random.Generator) -> None:
+        """One parameter: the paper's network, or the better of our recipe for it and a chain, on unseen pairs."""
+        support = float(self.theta_scale_.lower[0]), float(self.theta_scale_.upper[0])
+        self.chain_, self.network_, self.history_ = None, None, []
+        n_judges = 0 if self.recipe == "paper" else min(N_JUDGES, len(theta) // 10)
+        most = len(theta) if self.recipe == "paper" else MOST_PAIRS
+        rows = slice(n_judges, n_judges + most)
+        self.network_ = fit_quantile_network(
+            self.recipe, z[rows].double().numpy(), theta[rows], support, rng, verbose=self.verbose
+        )
+        if self.recipe == "paper":
+            return
+        self.chain_ = self._learn_chain(t[n_judges:], z[n_judges:], rng)
+        unseen = z[:n_judges].double().numpy()
+        rivals = QuantilePosterior(self, unseen, is_single=False), Posterior(self, unseen, is_single=False)
+        if network_wins(*rivals, theta[:n_judges]):
+            self.chain_ = None
+        else:
+            self.network_ = None
 
     def to_state(self) -> State:
         """What the fitted estimator keeps in its file."""
-        check_is_fitted(self, "chain_")
+        check_is_fitted(self, "seconds_")
         seed = self.random_state if isinstance(self.random_state, int) else None
         values = {
             "parameters": {
                 "recipe": self.recipe,
                 "summary": self.summary if isinstance(self.summary, str) else None,
                 "n_rounds": self.n_rounds,
+                "n_members": self.n_members,
                 "verbose": self.verbose,
                 "random_state": seed,
             },
@@ -223,9 +270,10 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
             ("theta_scale", self.theta_scale_),
             ("summary_scale", self.summary_scale_),
             ("chain", self.chain_),
+            ("network", self.network_),
             ("novelty", self.novelty_),
         ):
-            state = state.with_part(name, part.to_state())
+            state = state if part is None else state.with_part(name, part.to_state())
         return state
 
     @classmethod
@@ -248,20 +296,12 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         estimator.dropped_ = {str(reason): int(count) for reason, count in state.value("dropped").items()}
         estimator.theta_scale_ = ThetaScale.from_state(state.nested("theta_scale"))
         estimator.summary_scale_ = SummaryScale.from_state(state.nested("summary_scale"))
-        estimator.chain_ = Chain.from_state(state.nested("chain"))
+        has_network = "network" in state.values
+        estimator.network_ = QuantileSurrogate.from_state(state.nested("network")) if has_network else None
+        estimator.chain_ = None if has_network else Chain.from_state(state.nested("chain"))
         estimator.seconds_ = state.number("seconds", at_least=0)
         estimator.history_ = state.typed("history", list[tuple[float, float]])
         return estimator
-
-
-def n_held_out(n: int) -> int:
-    """Pairs of n that are held out.
-
-    Example:
-        >>> n_held_out(1_000), n_held_out(100_000)
-        (100, 2000)
-    """
-    return min(MOST_HELD_OUT, int(np.ceil(SHARE_HELD_OUT * n)))
 
 
 def _varying(s: FloatArray) -> IntArray:

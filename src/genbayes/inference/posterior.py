@@ -48,13 +48,18 @@ class Posterior(PosteriorAnswers):
     """
 
     def __init__(self, estimator: PosteriorEstimator, s: FloatArray, *, is_single: bool) -> None:
-        self.estimator, self.is_single = estimator, is_single
+        self.estimator, self.is_single, self._chain = estimator, is_single, estimator.chain_
         self.s = torch.as_tensor(s, dtype=torch.float32)
-        self.chain: Chain = estimator.chain_
         self.theta_scale: ThetaScale = estimator.theta_scale_
         self.prior: Prior = estimator.prior_
         self.names = self.prior.names
         self.n_observations = len(s)
+
+    @property
+    def chain(self) -> Chain:
+        """The transport behind it."""
+        assert self._chain is not None, "a posterior by a quantile network answers by itself"
+        return self._chain
 
     def __repr__(self) -> str:
         which = "one observation" if self.is_single else f"{self.n_observations} observations"
@@ -67,7 +72,7 @@ class Posterior(PosteriorAnswers):
         shape = self.n_observations, n, self.prior.k, 2
         noise = torch.rand(shape, generator=torch_generator(rng)).clamp_(1e-7, 1 - 1e-7)
         theta = self._parameters(self.chain.transport(self.s, noise))
-        if self.chain.shape.n_members > 1:  # draws of the members come in turn
+        if self.chain.shape.n_members > 1:  # draws of the members come one after another
             theta = theta[:, rng.permutation(n)]
         return self._drop(theta)
 
@@ -81,8 +86,9 @@ class Posterior(PosteriorAnswers):
             One value a point: () or (n,); for many observations (o,) or (o, n).
         """
         points, drop = self._points(theta)
-        inside = ((points >= self.prior.lower) & (points <= self.prior.upper)).all(axis=-1)
-        safe = np.clip(points, self.prior.lower, self.prior.upper)
+        lower, upper = self.theta_scale.lower, self.theta_scale.upper
+        inside = ((points >= lower) & (points <= upper)).all(axis=-1)
+        safe = np.clip(points, lower, upper)
         o, n, k = points.shape
         t = torch.as_tensor(self.theta_scale.transform(safe), dtype=torch.float32).view(-1, k)
         found = self.chain.joint_log_prob(t, self.s.repeat_interleave(n, dim=0)).numpy().reshape(o, n)
@@ -117,14 +123,15 @@ class Posterior(PosteriorAnswers):
     def cdf(self, theta: ArrayLike) -> FloatArray:
         """Distribution functions of the margins, shapes as in `log_prob` with k values a point: (k,) -> (k,)."""
         points, drop = self._points(theta)
-        t = self.theta_scale.transform(np.clip(points, self.prior.lower, self.prior.upper))
+        lower, upper = self.theta_scale.lower, self.theta_scale.upper
+        t = self.theta_scale.transform(np.clip(points, lower, upper))
         at, found = 0, []
         for margins in self._margins():
             found.append(margins.cdf(np.swapaxes(t[at : at + margins.n_observations], 1, 2)))
             at += margins.n_observations
         tau = np.swapaxes(np.concatenate(found), 1, 2)
         tau = np.where(self.theta_scale.falls, 1 - tau, tau)
-        tau = np.where(points <= self.prior.lower, 0.0, np.where(points >= self.prior.upper, 1.0, tau))
+        tau = np.where(points <= lower, 0.0, np.where(points >= upper, 1.0, tau))
         return self._drop(tau[:, 0] if drop else tau)
 
     def interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
@@ -202,11 +209,11 @@ class Margins:
 def margins_of(chain: Chain, s: torch.Tensor) -> Margins:
     """The margins of the posteriors given scaled summaries, shape (o, q)."""
     M, k, o = chain.shape.n_members, chain.shape.k, len(s)
-    noise = _even_noise(N_MARGIN - N_MARGIN % M, k).expand(o, -1, -1, -1)
+    noise = _even_noise(N_MARGIN - N_MARGIN % M if k > 1 else M, k).expand(o, -1, -1, -1)
     theta = chain.transport(s, noise)
     parts = []
-    for m in range(M):
-        drawn = theta[:, m::M]
+    for m, at in enumerate(chain.parts(theta.shape[1])):
+        drawn = theta[:, at]
         x = torch.cat([drawn, s[:, None].expand(-1, drawn.shape[1], -1)], dim=2).reshape(1, -1, k + s.shape[1])
         steps = slice(m * k, (m + 1) * k)
         found = chain.mixtures(x.expand(k, -1, -1), steps)

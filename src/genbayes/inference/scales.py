@@ -27,19 +27,33 @@ class ThetaScale:
 
     Attributes:
         kind: What is done to each parameter before standardising, (k,).
-        lower, upper: Ends of the support, each (k,).
+        origin: The end that a logarithm measures from, (k,).
+        lower, upper: Ends of the support, or of the part of it that was simulated, each (k,).
         center, scale: Mean and standard deviation after it, each (k,).
     """
 
     kind: np.ndarray[tuple[int], np.dtype[np.int64]]
+    origin: FloatArray
     lower: FloatArray
     upper: FloatArray
     center: FloatArray
     scale: FloatArray
 
     @classmethod
-    def learn(cls, theta: FloatArray, lower: FloatArray, upper: FloatArray) -> ThetaScale:
+    def learn(
+        cls,
+        theta: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        within: tuple[FloatArray, FloatArray] | None = None,
+    ) -> ThetaScale:
         """The scale of parameters theta, shape (n, k), in their support.
+
+        Args:
+            theta: Parameters, shape (n, k).
+            lower: Lower ends of the support, (k,).
+            upper: Upper ends, (k,).
+            within: Ends of the part of it that theta was drawn from; None for all.
 
         Example:
             >>> scale = ThetaScale.learn(np.array([[1.0], [np.e]]), np.zeros(1), np.full(1, np.inf))
@@ -47,10 +61,12 @@ class ThetaScale:
             array([-1.,  1.])
         """
         kind = np.array([_kind(theta[:, j], lower[j], upper[j]) for j in range(theta.shape[1])], dtype=np.int64)
-        plain = cls(kind, lower, upper, np.zeros(len(lower)), np.ones(len(lower)))
+        origin = np.choose(kind, [np.zeros(len(kind)), lower, upper, np.zeros(len(kind))])
+        lower, upper = within or (lower, upper)
+        plain = cls(kind, origin, lower, upper, np.zeros(len(lower)), np.ones(len(lower)))
         bent = plain._bend(theta)
         scale = bent.std(axis=0)
-        return cls(kind, lower, upper, bent.mean(axis=0), np.where(scale > 0, scale, 1.0))
+        return cls(kind, origin, lower, upper, bent.mean(axis=0), np.where(scale > 0, scale, 1.0))
 
     def transform(self, theta: FloatArray) -> FloatArray:
         """Parameters to scaled ones, (..., k) -> (..., k)."""
@@ -60,8 +76,7 @@ class ThetaScale:
         """Scaled parameters to parameters inside the support, (..., k) -> (..., k)."""
         bent = t * self.scale + self.center
         grown = np.exp(np.where(self.kind == AS_IS, 0.0, bent))
-        low, high = np.where(np.isfinite(self.lower), self.lower, 0.0), np.where(np.isfinite(self.upper), self.upper, 0)
-        theta = np.choose(self.kind, [bent, low + grown, high - grown, grown])
+        theta = np.choose(self.kind, [bent, self.origin + grown, self.origin - grown, grown])
         return np.asarray(np.clip(theta, self.lower, self.upper))
 
     def log_slope(self, theta: FloatArray) -> FloatArray:
@@ -71,11 +86,11 @@ class ThetaScale:
     @property
     def edges(self) -> tuple[FloatArray, FloatArray]:
         """Ends of the support on the scaled line, each (k,); infinite where the map has opened them."""
-        opened = (self.kind == LOG_ABOVE) | (self.kind == LOG_BELOW)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ends = [np.where(self.kind == LOG, np.log(np.maximum(edge, 0)), edge) for edge in (self.lower, self.upper)]
-        lower, upper = ((end - self.center) / self.scale for end in ends)
-        return np.where(opened, -np.inf, lower), np.where(opened, np.inf, upper)
+        ends = []
+        for edge in (self.lower, self.upper):
+            opened = (self.kind != AS_IS) & (edge == self.origin)
+            ends.append(np.where(opened, -np.inf, self.transform(np.where(opened, self.origin + 1, edge))))
+        return np.minimum(*ends), np.maximum(*ends)  # a falling map turns them round
 
     @property
     def falls(self) -> BoolArray:
@@ -88,12 +103,12 @@ class ThetaScale:
     def _distance(self, theta: FloatArray) -> FloatArray:
         """What the logarithm is taken of; 1 where none is, (..., k)."""
         with np.errstate(invalid="ignore"):
-            away = np.choose(self.kind, [np.ones_like(theta), theta - self.lower, self.upper - theta, theta])
+            away = np.choose(self.kind, [np.ones_like(theta), theta - self.origin, self.origin - theta, theta])
         return np.asarray(np.maximum(away, TINY))
 
     def to_state(self) -> State:
         """Kinds, ends and moments; infinite ends are kept as arrays hold them."""
-        names = ("kind", "lower", "upper", "center", "scale")
+        names = ("kind", "origin", "lower", "upper", "center", "scale")
         return State("ThetaScale", {}, {name: getattr(self, name) for name in names})
 
     @classmethod
@@ -101,8 +116,10 @@ class ThetaScale:
         """The scale that a state describes."""
         kind = state.whole_array("kind", (None,), at_least=AS_IS, below=LOG + 1)
         lower, upper = (state.array(name, kind.shape, finite=False).astype(np.float64) for name in ("lower", "upper"))
-        center, scale = state.array("center", kind.shape), state.array("scale", kind.shape, positive=True)
-        return cls(kind, lower, upper, center.astype(np.float64), scale.astype(np.float64))
+        origin, center = (state.array(name, kind.shape).astype(np.float64) for name in ("origin", "center"))
+        return cls(
+            kind, origin, lower, upper, center, state.array("scale", kind.shape, positive=True).astype(np.float64)
+        )
 
 
 @dataclass(frozen=True)

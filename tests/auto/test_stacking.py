@@ -20,11 +20,10 @@ from genbayes.auto.stacking import (
     choose_stack,
     crps_of_table,
     find_team,
-    stretch_table,
 )
 from genbayes.auto.surrogate import Combination
 from genbayes.distribution.quantile import GRID
-from genbayes.metrics import crps, crps_normal
+from genbayes.metrics import crps, crps_normal, stretch_table
 
 M = len(LEVELS)
 NORMAL = ndtri(LEVELS)

@@ -12,10 +12,10 @@ from genbayes.arrays import FloatArray, IntArray
 from genbayes.auto.candidates import DISBELIEVED, NO_TIME, Trials
 from genbayes.auto.findings import Findings
 from genbayes.auto.race import how_far
-from genbayes.auto.stacking import LEVELS, Kind, Stack, joint_table, stretch_table
+from genbayes.auto.stacking import LEVELS, Kind, Stack, joint_table
 from genbayes.diagnostics import diagnose
 from genbayes.distribution import QuantileFunction
-from genbayes.metrics import mean_and_error, paired_difference
+from genbayes.metrics import mean_and_error, paired_difference, stretch_table
 from genbayes.models.registry import Facts
 from genbayes.persistence import as_type
 

@@ -9,7 +9,7 @@ B_kl = E|Y_k - Y_l| (Gneiting & Raftery 2007, section 4.2), for the average a me
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,14 +18,14 @@ from scipy.optimize import minimize
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.distribution import Mixture, QuantileFunction
-from genbayes.metrics import check_loss, is_clearly_better, mean_and_error
+from genbayes.metrics import believed, best_spread, check_loss, is_clearly_better, mean_and_error, stretch_table
 
 N_LEVELS = 50  # the score of 50 quantiles is within 0.1% of that of the whole distribution
 LEVELS: FloatArray = (np.arange(N_LEVELS) + 0.5) / N_LEVELS
 MIN_WEIGHT = 0.05  # less is not worth a second model
 MIN_SAVING = 0.002  # share of a score that a less simple candidate, or way to join, must save
 MIN_HELP = 0.005  # share of the score that a further candidate must save to join
-SPREADS = np.exp(np.linspace(-0.7, 0.7, 57))  # factors that are tried, 2.5% apart
+SPREADS = (0.5, 2.0)  # least and greatest factor that is tried
 SPREAD_ROWS = 40  # rows at which half of what they ask for is believed
 MIN_SPREAD, MIN_SPREAD_SAVING = 0.02, 0.001  # a smaller change, or saving of CRPS, is not worth having
 TWINS = 0.03  # mean distance of two candidates' quantiles, as a share of the CRPS, below which they are the same
@@ -63,7 +63,9 @@ def crps_of_table(q: FloatArray, y: FloatArray) -> FloatArray:
     return np.asarray(2 * check_loss(e, LEVELS).mean(axis=1))
 
 
-def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray) -> Stack:
+def choose_stack(
+    Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray, is_spread: Sequence[bool] = ()
+) -> Stack:
     """Several candidates joined, unless the best one alone is better on rows that neither choice has seen.
 
     Joining is the safer choice where chance decides who is best, so the best one alone has to be ahead by a standard
@@ -74,6 +76,8 @@ def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArra
         y: Responses, shape (n,).
         weight: Positive weights of the rows, shape (n,).
         fold: Fold of each row, shape (n,).
+        is_spread: Whether each candidate has moved its quantiles apart by its own left-out runs, K of them; such a one
+            alone is left as it is, for nothing is to be widened twice. None of them unless told.
 
     Returns:
         The stack; its scores are out-of-fold also where weights were fitted.
@@ -84,15 +88,23 @@ def choose_stack(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArra
         >>> choose_stack(np.stack([low, high]), y, np.ones(300), np.arange(300) % 5).weights.round(1)
         array([0.5, 0.5])
     """
+    chosen = _choose_way(Q, y, weight, fold)
+    used = np.flatnonzero(chosen.weights > 0)
+    if len(used) == 1 and len(is_spread) and is_spread[used[0]]:
+        return chosen
+    return with_spread(chosen, Q, y, weight, fold)
+
+
+def _choose_way(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray) -> Stack:
+    """The best way to use the candidates, their quantiles taken as they are; arguments as those of `choose_stack`."""
     alone = _stack("single", _Single(Q, y), weight, fold)
     if len(Q) == 1:
-        return with_spread(alone, Q, y, weight, fold)
+        return alone
     average, pool = _stack("average", _Average(Q, y), weight, fold), _stack("pool", _Pool(Q, y), weight, fold)
     better = float(pool.scores @ weight) < (1 - MIN_SAVING) * float(average.scores @ weight)
     joined = pool if better else average
     is_alone_better = is_clearly_better(alone.scores, joined.scores, weight, n_errors=1.0)
-    chosen = alone if is_alone_better or (joined.weights > 0).sum() == 1 else joined
-    return with_spread(chosen, Q, y, weight, fold)
+    return alone if is_alone_better or (joined.weights > 0).sum() == 1 else joined
 
 
 def with_spread(stack: Stack, Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray) -> Stack:
@@ -126,25 +138,9 @@ def joint_table(stack: Stack, Q: FloatArray) -> FloatArray:
     return np.asarray(Mixture(parts, stack.weights[used]).ppf(LEVELS))
 
 
-def stretch_table(q: FloatArray, factor: float) -> FloatArray:
-    """Quantiles at levels symmetric about 1/2 moved away from their median, (n, m) -> (n, m).
-
-    Example:
-        >>> stretch_table(np.array([[1.0, 2.0, 3.0]]), 2.0)
-        array([[0., 2., 4.]])
-    """
-    if factor == 1:
-        return q
-    m = q.shape[1]
-    middle = 0.5 * (q[:, (m - 1) // 2] + q[:, m // 2])[:, None]
-    return np.asarray(middle + factor * (q - middle))
-
-
 def _spread(q: FloatArray, y: FloatArray, weight: FloatArray) -> float:
     """The factor of least mean CRPS, its logarithm shrunk by n / (n + 40)."""
-    risk = [float(crps_of_table(stretch_table(q, s), y) @ weight) for s in SPREADS]
-    n = len(y)
-    best = float(SPREADS[int(np.argmin(risk))]) ** (n / (n + SPREAD_ROWS))
+    best = believed(best_spread(q, y, weight, SPREADS), len(y), SPREAD_ROWS)
     return 1.0 if abs(best - 1) < MIN_SPREAD else best
 
 

@@ -18,15 +18,16 @@ from genbayes.arrays import FloatArray
 from genbayes.auto.candidates import Candidate, Clock, Trials, choose_candidates
 from genbayes.auto.race import run_race, team_of
 from genbayes.auto.report import SelectionReport, write_report
-from genbayes.auto.stacking import Kind, choose_stack, stretch_table
+from genbayes.auto.stacking import Kind, choose_stack
 from genbayes.data.folds import draw_folds
 from genbayes.data.scaling import Bounds, as_bounds
 from genbayes.distribution import Mixture, Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.metrics import stretch_table
 from genbayes.models.base import ScaledSurrogate, require_inputs
 from genbayes.models.loading import restore_model, state_of
-from genbayes.models.protocols import Fits, Of, Predicts, gives_mean
+from genbayes.models.protocols import Fits, Of, Predicts, SpreadsItself, gives_mean
 from genbayes.models.regimes.mixture import find_regimes
 from genbayes.models.registry import Facts, adopt_models, registered_here
 from genbayes.persistence import State
@@ -120,7 +121,8 @@ class AutoSurrogate(ScaledSurrogate):
             findings = run_race(trials, facts, self.candidates is None)
             names, rows = team_of(trials)
             Q, runs = np.stack([trials.trials[name].q[rows] for name in names]), data.take(rows)
-            stack = choose_stack(Q, runs.y, runs.weight, fold[rows])
+            is_spread = [_spreads_itself(trials.model_of(name)) for name in names]
+            stack = choose_stack(Q, runs.y, runs.weight, fold[rows], is_spread)
             weights = {name: w for name, w in zip(names, stack.weights.tolist(), strict=True) if w > 0}
             in_order = sorted(weights, key=lambda name: -weights[name])
             trials.fit_all([name for name in in_order if trials.trials[name].model is None], clock.left())
@@ -220,6 +222,10 @@ class AutoSurrogate(ScaledSurrogate):
 
     def _names(self) -> list[str]:
         return [str(n) for n in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
+
+
+def _spreads_itself(model: Fits) -> bool:
+    return isinstance(model, SpreadsItself) and model.spreads_itself
 
 
 def _seeds(candidates: Sequence[Candidate], rng: np.random.Generator) -> list[int]:

@@ -9,8 +9,11 @@ from genbayes.metrics.paired import is_clearly_better, mean_and_error, paired_di
 from genbayes.metrics.pit import count_bins, pit, pit_shares
 from genbayes.metrics.point import rmse, rmspe
 from genbayes.metrics.quantiles import check_loss, coverage, interval_score, interval_width, pinball
+from genbayes.metrics.spread import believed, best_spread, stretch_table
 
 __all__ = [
+    "believed",
+    "best_spread",
     "check_loss",
     "count_band",
     "count_bins",
@@ -30,4 +33,5 @@ __all__ = [
     "rmspe",
     "share_band",
     "share_p_value",
+    "stretch_table",
 ]

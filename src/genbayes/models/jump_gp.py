@@ -25,7 +25,7 @@ from genbayes.distribution.quantile import GRID
 from genbayes.errors import UnreadableFile
 from genbayes.models.base import ScaledRuns
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
-from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, StationaryGP, optimism
+from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, LeavesOut, StationaryGP, optimism
 from genbayes.models.protocols import Of
 from genbayes.models.regimes.classifier import RegimeClassifier
 from genbayes.models.regimes.em import Regimes, Runs, find_regimes_by_em
@@ -156,6 +156,7 @@ class _JumpSurrogate(GPSurrogate):
     def _distribution(self, Z: FloatArray, of: Of) -> PredictiveDistribution:
         weight, mean, latent, noise = self.gp_.predict(Z)
         if of == "mean":
+            latent = self.spread_**2 * latent
             return self._mixed(weight, [self._normal(m, v) for m, v in zip(mean.T, latent.T, strict=True)])
         scale = [self.gp_.noise_of(c).scale(Z) for c in range(mean.shape[1])]
         return self._mixed(weight, self._components(mean, latent + noise, scale))
@@ -163,6 +164,7 @@ class _JumpSurrogate(GPSurrogate):
     def _components(self, mean: FloatArray, variance: FloatArray, scale: Sequence[FloatArray]) -> Components:
         """The distribution in each regime, from moments, (n, k) each, and factors of the sd, k of (n,)."""
         components: Components = []
+        variance = self.spread_**2 * variance
         for c, (m, v, h) in enumerate(zip(mean.T, variance.T, scale, strict=True)):
             shape = self.gp_.noise_of(c).shape
             if shape is None:
@@ -175,6 +177,11 @@ class _JumpSurrogate(GPSurrogate):
     def _mixed(self, weight: FloatArray, components: Components) -> PredictiveDistribution:
         """The components mixed with weights of shape (n, k)."""
         return components[0] if len(components) == 1 else Mixture(components, weight)
+
+    def _leaves_out(self) -> LeavesOut | None:
+        """The one GP, where there is one regime of even, normal noise; other noise is learnt from left-out runs too."""
+        is_plain = self.gp_.n_regimes == 1 and self.gp_.noise_of(0) == NORMAL
+        return self.gp_.gps[0] if is_plain else None
 
     @property
     def knows_out_of_fold(self) -> bool:

@@ -123,6 +123,19 @@ def gives_out_of_fold(model: object) -> TypeGuard[PredictsOutOfFold]:
 
 
 @runtime_checkable
+class SpreadsItself(Protocol):
+    """Its intervals are as wide as runs that it had not seen ask for, so that nobody widens them again.
+
+    Attributes:
+        spreads_itself: Whether this one, as it was fitted, has done so.
+    """
+
+    @property
+    def spreads_itself(self) -> bool:
+        """Whether its quantiles have been moved away from their median by its own left-out runs."""
+
+
+@runtime_checkable
 class BuildsOn(Protocol):
     """Begins with a model of another kind, and can be given one that is fitted to the same runs already."""
 

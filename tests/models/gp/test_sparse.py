@@ -153,7 +153,7 @@ def test_with_enough_inducing_points_it_is_the_exact_gp(exact) -> None:
     mean, sd = SparseGP(random_state=0).fit(*draw(150, seed=0)).predict(X, return_std=True)
     mean_exact, sd_exact = exact.predict(X, return_std=True)
     np.testing.assert_allclose(mean, mean_exact, atol=1e-3)
-    np.testing.assert_allclose(sd, sd_exact, rtol=0.02)  # the exact GP also doubts its constant mean
+    np.testing.assert_allclose(sd, sd_exact / exact.spread_, rtol=0.02)  # the exact GP also doubts its constant mean
 
 
 def test_few_inducing_points_lose_little_of_the_exact_gp(exact) -> None:

@@ -55,6 +55,16 @@ class FittedHeteroskedasticGP:
         """Whether the noise is the same everywhere."""
         return self.noise.is_constant
 
+    @property
+    def length_scales(self) -> FloatArray:
+        """Length scales of the mean process, shape (p,)."""
+        return self.latent.length_scales
+
+    @property
+    def distinct_inputs(self) -> FloatArray:
+        """Inputs that it was fitted to, shape (u, p)."""
+        return self.latent.distinct_inputs
+
     def predict(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """A new run at inputs Z, shape (n, p), is normal with this mean and the sum of the two variances.
 
@@ -249,4 +259,5 @@ class HeteroskedasticGP(GPSurrogate):
             "kernel": f"{KERNELS[self.gp_.latent.kernel]}, one length scale per input",
             "noise": "the same everywhere" if self.gp_.is_homoskedastic else "a process of its own",
             "length scales": ", ".join(f"{length:.3g}" for length in parameters.length),
+            "spread factor": f"{self.spread_:.2f}",
         }

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from genbayes.metrics import best_spread
 from genbayes.models.network.iqn import NetworkShape, PriorIQN, cosine_embedding
 from genbayes.models.network.loss import LossWeights, check_loss, three_term_loss
 from genbayes.models.network.step import FastStep, Masks
@@ -23,6 +24,7 @@ from genbayes.progress import Report
 from genbayes.training import History, Training, TrainingSettings, differentiate
 from genbayes.training.loop import Objective
 
+WIDEST_SPREAD = 3.0  # factor of the quantiles' distances that is tried
 N_CHECK_LEVELS = 17  # by which held-out rows are scored during training: a third of the price of 49
 
 Penalty = Callable[[PriorIQN], Tensor]
@@ -196,14 +198,12 @@ def check_held_out(network: PriorIQN, rows: Rows, aside: Tensor) -> tuple[Tensor
 def choose_spread(network: PriorIQN, rows: Rows, aside: Tensor) -> float:
     """The factor by which held-out rows, shape (K, a), ask quantiles to be moved away from their median.
 
-    q_tau becomes m + s (q_tau - m), m the median, with the s of lowest mean CRPS. Levels keep their meaning, for s is 1
-    where held-out rows agree with them; it is never smaller, and found in steps of 2%, finer than the rows can tell.
+    q_tau becomes m + s (q_tau - m), m the median, with the s of lowest mean CRPS (`genbayes.metrics.spread`). Levels
+    keep their meaning, for s is 1 where held-out rows agree with them; it is never smaller.
     """
-    q, tau = held_out_quantiles(network, rows, aside)
-    y, weight = rows.y[aside].unsqueeze(-1), rows.weight[aside]
-    factors = np.geomspace(1.0, 3.0, 56).tolist()
-    risk = [float((weight * check_loss(y - stretch(q, s), tau).mean(dim=-1)).sum()) for s in factors]
-    return float(factors[int(np.argmin(risk))])
+    q, _ = held_out_quantiles(network, rows, aside)
+    table, y, weight = (part.double().cpu().numpy() for part in (q.flatten(0, 1), rows.y[aside], rows.weight[aside]))
+    return best_spread(table, y.ravel(), weight.ravel(), between=(1.0, WIDEST_SPREAD))
 
 
 def stretch(q: Tensor, factor: float) -> Tensor:

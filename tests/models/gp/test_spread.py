@@ -1,0 +1,102 @@
+"""Intervals of a GP are as wide as its own left-out runs ask for: what that is, where it enters, what it mends."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from genbayes import AutoSurrogate, Normal, load
+from genbayes.errors import UnreadableFile
+from genbayes.metrics import best_spread, coverage
+from genbayes.models import HeteroskedasticGP, RegimeGP, SparseGP, StationaryGP
+from genbayes.models.gp.stationary import widening
+
+
+def friedman(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng([seed, n, d])
+    X = rng.uniform(size=(n, d))
+    f = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    return X, f + 1.5 * rng.standard_normal(n)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> StationaryGP:
+    return StationaryGP(random_state=0).fit(*friedman(50, 5, 0))
+
+
+def test_forty_runs_of_ten_inputs_have_intervals_that_hold_nearly_what_they_say() -> None:
+    """Without the factor they hold 0.77 in the mean of these draws; each share is known to 0.02, their mean to 0.02."""
+    held = []
+    for seed in range(12):
+        X, y = friedman(440, 10, seed)
+        model = StationaryGP(kernel="matern52", random_state=0).fit(X[:40], y[:40])
+        held.append(coverage(*model.predict_interval(X[40:], 0.9), y[40:]))
+    assert 0.84 < np.mean(held) < 0.95
+
+
+def test_the_factor_is_that_of_standardised_left_out_residuals_widened_for_parameters(fitted) -> None:
+    X, y = friedman(50, 5, 0)
+    rows, unseen = fitted.predict_out_of_fold(X, y)
+    assert rows.tolist() == list(range(50))
+    optimism = 6 / 50
+    residuals = (y - unseen.mean()) / (1 + optimism) / (unseen.std() / fitted.spread_)
+    asked = best_spread(np.tile(ndtri((np.arange(50) + 0.5) / 50), (50, 1)), residuals, np.ones(50))
+    n_active = np.sum(fitted.length_scales_ < 30 * fitted.length_scales_.min())
+    b = (n_active + 1) / 50
+    assert widening(fitted.length_scales_, 50) == pytest.approx(2 * b / (1 + b))
+    assert fitted.spread_ == pytest.approx((1 + 2 * b / (1 + b)) * asked ** (50 / 70), rel=1e-3)
+
+
+def test_it_multiplies_standard_deviations_of_a_run_and_of_the_mean_alike_and_is_told(fitted) -> None:
+    X, _ = friedman(7, 5, 1)
+    _, latent, noise = fitted.gp_.predict(fitted._scaled(X))
+    scale = fitted.spread_ * fitted.response_scaler_.scale
+    np.testing.assert_allclose(fitted.predict(X, return_std=True)[1], scale * np.sqrt(latent + noise))
+    np.testing.assert_allclose(fitted.predict_distribution(X, of="mean").std(), scale * np.sqrt(latent))
+    assert fitted.summary()["spread factor"] == f"{fitted.spread_:.2f}"
+
+
+def test_files_keep_it_and_older_ones_without_it_load_with_one(fitted, tmp_path: Path) -> None:
+    X, _ = friedman(7, 5, 1)
+    again = load(fitted.save(tmp_path / "gp.gb"))
+    np.testing.assert_array_equal(again.predict(X, return_std=True), fitted.predict(X, return_std=True))
+    state = fitted.to_state()
+    del state.values["learnt"]["values"]["spread"]
+    older = StationaryGP.from_state(state)
+    np.testing.assert_allclose(
+        older.predict(X, return_std=True)[1], fitted.predict(X, return_std=True)[1] / fitted.spread_
+    )
+
+
+@pytest.mark.parametrize("spread", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_file_with_a_spread_that_is_none_is_refused(fitted, spread: float) -> None:
+    state = fitted.to_state()
+    state.values["learnt"]["values"]["spread"] = spread
+    with pytest.raises(UnreadableFile, match="the spread in the model file must be positive"):
+        StationaryGP.from_state(state)
+
+
+def test_a_gp_of_even_noise_and_a_regime_gp_of_one_regime_have_the_factor_of_the_stationary_gp() -> None:
+    X, y = friedman(50, 5, 0)
+    plain = StationaryGP(random_state=0).fit(X, y)
+    uneven = HeteroskedasticGP(random_state=0).fit(X, y)
+    assert uneven.gp_.is_homoskedastic
+    assert uneven.spread_ == pytest.approx(plain.spread_, rel=0.02)
+    assert RegimeGP(random_state=0).fit(X, y).spreads_itself
+    assert SparseGP(n_inducing=10, n_steps=2, random_state=0).fit(X, y).spread_ == 1  # it leaves nothing out
+
+
+def test_runs_at_one_input_alone_ask_for_nothing() -> None:
+    y = np.random.default_rng(0).standard_normal(12)
+    assert StationaryGP(random_state=0).fit(np.ones((12, 1)), y).spread_ == 1
+
+
+def test_a_gp_that_was_chosen_alone_is_not_widened_again() -> None:
+    X, y = friedman(40, 5, 0)
+    model = AutoSurrogate(candidates=["gp"], random_state=0).fit(X, y)
+    assert model.combination_.spread == 1
+    (gp,) = model.combination_.models
+    assert gp.spread_ > 1
+    assert isinstance(model.predict_distribution(X[:3]), Normal)
+    np.testing.assert_array_equal(model.predict(X, return_std=True), gp.predict(X, return_std=True))

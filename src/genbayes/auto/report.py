@@ -12,10 +12,10 @@ from genbayes.arrays import FloatArray, IntArray
 from genbayes.auto.candidates import DISBELIEVED, NO_TIME, Trials
 from genbayes.auto.findings import Findings
 from genbayes.auto.race import how_far
-from genbayes.auto.stacking import LEVELS, Kind, Stack, joint_table
+from genbayes.auto.stacking import LEVELS, Kind, Stack
 from genbayes.diagnostics import diagnose
 from genbayes.distribution import QuantileFunction
-from genbayes.metrics import mean_and_error, paired_difference, stretch_table
+from genbayes.metrics import mean_and_error, paired_difference
 from genbayes.models.registry import Facts
 from genbayes.persistence import as_type
 
@@ -100,7 +100,7 @@ class SelectionReport:
     Attributes:
         entries: The candidates, best first.
         kind: How those with a weight are joined: "single", "average" or "pool".
-        crps: Out-of-fold CRPS of the result, with weights that had not seen the row.
+        crps: Out-of-fold CRPS of the result, by a team, a way to join it and weights chosen without the row's fold.
         crps_se: Its standard error.
         n_scored: Rows behind it.
         reason: Why it was chosen, in plain words.
@@ -202,6 +202,7 @@ def write_report(
     names: Sequence[str],
     stack: Stack,
     rows: IntArray,
+    unseen: FloatArray,
     findings: Findings,
     facts: Facts,
     columns: Sequence[str],
@@ -213,6 +214,7 @@ def write_report(
         names: Candidates that were weighed, K of them.
         stack: How they were joined.
         rows: Rows that decided it, shape (r,).
+        unseen: Quantiles of the result at `LEVELS` by choices that had not seen the row, shape (r, m).
         findings: What was measured of the response.
         facts: What was known before.
         columns: Names of the inputs.
@@ -222,8 +224,7 @@ def write_report(
     best = trials.scores(min(names, key=lambda name: float(trials.scores(name)[rows] @ data.weight[rows])))
     entries = sorted((_entry(trials, name, weights.get(name, 0.0), best) for name in trials.trials), key=_order)
     mean, se = mean_and_error(stack.scores, data.weight[rows])
-    table = stretch_table(joint_table(stack, np.stack([trials.trials[name].q[rows] for name in names])), stack.spread)
-    diagnostics = diagnose(QuantileFunction(LEVELS, table), data.y[rows], data.weight[rows])
+    diagnostics = diagnose(QuantileFunction(LEVELS, unseen), data.y[rows], data.weight[rows])
     caution = f" With {len(rows)} rows this is known only roughly." if len(rows) < FEW_ROWS else ""
     numeric = [j for j in range(data.X.shape[1]) if j not in facts.categorical]
     saving = paired_difference(best[rows], stack.scores, data.weight[rows])

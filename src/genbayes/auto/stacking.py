@@ -42,7 +42,8 @@ class Stack:
     Attributes:
         kind: "single", or "average" of quantiles, or "pool" of distributions.
         weights: One for each candidate, summing to 1, shape (K,).
-        scores: CRPS at every row, with weights (or the winner) and spread found on the other folds, shape (n,).
+        scores: CRPS at every row, with weights (or the winner) and spread found on the other folds; of the chosen
+            model also with team and way to join found there (`cross_fitted_table`), shape (n,).
         spread: Factor by which quantiles are moved away from their median.
     """
 
@@ -105,6 +106,42 @@ def _choose_way(Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray
     joined = pool if better else average
     is_alone_better = is_clearly_better(alone.scores, joined.scores, weight, n_errors=1.0)
     return alone if is_alone_better or (joined.weights > 0).sum() == 1 else joined
+
+
+def cross_fitted_table(
+    Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray, size: int, is_spread: Sequence[bool] = ()
+) -> FloatArray:
+    """Quantiles of each row by a joined model whose every choice was made without the row's fold.
+
+    The team, the way to join it, weights and spread are chosen anew on the other folds (nested cross-validation; Varma
+    & Simon 2006). Scores of what was chosen on the same rows flatter it: with ten candidates that are equally good, by
+    9% of the CRPS for 20 rows, 2% for 400.
+
+    Args:
+        Q: Out-of-fold quantiles of all candidates at `LEVELS`, shape (K, n, m).
+        y: Responses, shape (n,).
+        weight: Positive weights of the rows, shape (n,).
+        fold: Fold of each row, shape (n,).
+        size: Most candidates of a team.
+        is_spread: As of `choose_stack`.
+
+    Returns:
+        Quantiles at `LEVELS`, shape (n, m).
+
+    Example:
+        >>> y = np.random.default_rng(0).standard_normal(40)
+        >>> Q = np.stack([np.tile(LEVELS - 0.5 + shift, (40, 1)) for shift in (-1.0, 1.0)])
+        >>> cross_fitted_table(Q, y, np.ones(40), np.arange(40) % 5, 3).shape
+        (40, 50)
+    """
+    part, table = _parts(fold), np.empty(Q.shape[1:])
+    for each in np.unique(part):
+        held_out, rest = part == each, part != each
+        team = find_team(Q[:, rest], y[rest], weight[rest], size)
+        spread = [is_spread[k] for k in team] if len(is_spread) else ()
+        stack = choose_stack(Q[team][:, rest], y[rest], weight[rest], fold[rest], spread)
+        table[held_out] = stretch_table(joint_table(stack, Q[team][:, held_out]), stack.spread)
+    return table
 
 
 def with_spread(stack: Stack, Q: FloatArray, y: FloatArray, weight: FloatArray, fold: IntArray) -> Stack:

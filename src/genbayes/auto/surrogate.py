@@ -1,7 +1,8 @@
 """AutoSurrogate: tries surrogates on rows they have not seen, joins the best, and says why.
 
 Candidates are raced (`race`) on quantiles of runs that they have not seen (`candidates`); the best are joined with
-weights fitted to these quantiles (`stacking`), spread as far as the same runs ask for. Only training rows are used.
+weights fitted to these quantiles (`stacking`), spread as far as the same runs ask for. What is reported of the joined
+model comes from choices made without the row's fold. Only training rows are used.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import FloatArray, IntArray
 from genbayes.auto.candidates import Candidate, Clock, Trials, choose_candidates
-from genbayes.auto.race import run_race, team_of
+from genbayes.auto.race import N_BEST, run_race, team_of
 from genbayes.auto.report import SelectionReport, write_report
-from genbayes.auto.stacking import Kind, choose_stack
+from genbayes.auto.stacking import Kind, Stack, choose_stack, cross_fitted_table, crps_of_table, joint_table
 from genbayes.data.folds import draw_folds
 from genbayes.data.scaling import Bounds, as_bounds
 from genbayes.distribution import Mixture, Normal, PredictiveDistribution, QuantileFunction
@@ -37,6 +38,7 @@ from genbayes.threads import fitting_threads
 from genbayes.validation import check_choice, check_count, check_jobs, check_nonnegative
 
 MIN_LEARNT = 8  # rows that are left where a fifth of the ten that the door asks for is held out
+MOST_TO_NEST = 1_000  # rows up to which every choice is made anew without each fold; of more, luck chooses nothing
 
 
 class AutoSurrogate(ScaledSurrogate):
@@ -123,13 +125,16 @@ class AutoSurrogate(ScaledSurrogate):
             Q, runs = np.stack([trials.trials[name].q[rows] for name in names]), data.take(rows)
             is_spread = [_spreads_itself(trials.model_of(name)) for name in names]
             stack = choose_stack(Q, runs.y, runs.weight, fold[rows], is_spread)
+            unseen = _unseen_table(trials, rows, stack, Q)
+            if len(rows) <= MOST_TO_NEST:
+                stack = replace(stack, scores=crps_of_table(unseen, runs.y))
             weights = {name: w for name, w in zip(names, stack.weights.tolist(), strict=True) if w > 0}
             in_order = sorted(weights, key=lambda name: -weights[name])
             trials.fit_all([name for name in in_order if trials.trials[name].model is None], clock.left())
         models = tuple(trials.model_of(name) for name in in_order)
         shares = np.array([weights[name] for name in in_order])
         self.combination_ = Combination(stack.kind, models, shares, bounds, stack.spread)
-        self.report_ = write_report(trials, names, stack, rows, findings, facts, self._names())
+        self.report_ = write_report(trials, names, stack, rows, unseen, findings, facts, self._names())
         return self
 
     def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
@@ -222,6 +227,19 @@ class AutoSurrogate(ScaledSurrogate):
 
     def _names(self) -> list[str]:
         return [str(n) for n in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
+
+
+def _unseen_table(trials: Trials, rows: IntArray, stack: Stack, Q: FloatArray) -> FloatArray:
+    """Quantiles at `LEVELS` that the report judges: by choices that had not seen the row, where chance may choose."""
+    if len(rows) > MOST_TO_NEST:
+        return stretch_table(joint_table(stack, Q), stack.spread)
+    known = {name: trials.trials[name].q[rows] for name in trials.alive}
+    tables = {name: q for name, q in known.items() if np.isfinite(q).all()}
+    is_spread = [_spreads_itself(trials.model_of(name)) for name in tables]
+    runs = trials.data.take(rows)
+    return cross_fitted_table(
+        np.stack(list(tables.values())), runs.y, runs.weight, trials.fold[rows], N_BEST, is_spread
+    )
 
 
 def _spreads_itself(model: Fits) -> bool:

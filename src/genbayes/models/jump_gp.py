@@ -180,7 +180,8 @@ class _JumpSurrogate(GPSurrogate):
 
     def _leaves_out(self) -> LeavesOut | None:
         """The one GP, where there is one regime of even, normal noise; other noise is learnt from left-out runs too."""
-        is_plain = self.gp_.n_regimes == 1 and self.gp_.noise_of(0) == NORMAL
+        noise = self.gp_.noise_of(0)
+        is_plain = self.gp_.n_regimes == 1 and noise.pace is None and noise.shape is None
         return self.gp_.gps[0] if is_plain else None
 
     @property

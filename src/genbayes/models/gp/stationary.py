@@ -262,7 +262,8 @@ def held_out_spread(gp: LeavesOut, Z: FloatArray, t: FloatArray, weight: FloatAr
 
     (1 + widening) c^(u / (u + 20)), with the c of least mean CRPS of N(0, c^2) at the standardised leave-one-out
     residuals (`genbayes.metrics.spread`), believed the less the fewer the u distinct inputs. Residuals count alike
-    whatever their scale, for the factor is one of scales.
+    whatever their scale, for the factor is one of scales. Below 1 it stops where nine in ten residuals would still lie
+    within their 90% intervals: a few large ones, as beside a jump, leave the CRPS to the many small ones.
 
     Args:
         gp: The fitted process.
@@ -276,7 +277,16 @@ def held_out_spread(gp: LeavesOut, Z: FloatArray, t: FloatArray, weight: FloatAr
     mean, latent, noise = gp.leave_out(Z)
     r = (t - mean) / np.sqrt(latent + noise)
     c = best_spread(np.broadcast_to(STANDARD_NORMAL, (len(r), len(STANDARD_NORMAL))), r, weight)
+    if c < 1:
+        c = min(1.0, max(c, _ninth_tenth(np.abs(r), weight) / float(ndtri(0.95))))
     return (1 + widening(gp.length_scales, u)) * believed(c, u, SPREAD_ROWS)
+
+
+def _ninth_tenth(size: FloatArray, weight: FloatArray) -> float:
+    """The value that nine tenths of the weight do not exceed, (n,) and (n,) -> a number."""
+    order = np.argsort(size)
+    reached = np.cumsum(weight[order]) / weight.sum()
+    return float(size[order][np.searchsorted(reached, 0.9 - 1e-12)])
 
 
 class FittedProcess(Protocol):

@@ -212,8 +212,9 @@ def test_two_hopeless_posteriors_tie_and_a_clear_loss_is_told(ours, verdict, cle
 
 def test_tables_tell_scores_seconds_and_what_holm_rejects() -> None:
     table = c2st_table(RECORDS)
+    assert table.head[2] == "PosteriorEstimator"
     assert table.rows[0][:2] == ["SLCP", "1,000"]
-    assert table.rows[0][2] == "0.820 ± 0.012"
+    assert table.rows[0][2] == "0.820 ± 0.012, 4 s"
     assert "on 1, ties on 0" in table.notes[1]
     known = [record_of("posterior", problem="gaussian_linear", mean_error=0.04, cov_error=0.1)]
     assert closed_form_table(known).rows[0][3:5] == ["0.040", "0.100"]
@@ -227,6 +228,7 @@ def test_posteriors_stand_in_the_report_and_in_no_contest() -> None:
     assert "Posteriors: C2ST against the true posterior" in [table.title for table in report.overview]
     assert not report.lines
     assert not report.problems
+    assert report.headline.startswith("Of 1 pairs of task and size among 10, ours has the lower C2ST")
 
 
 def test_priors_travel_in_plain_words_and_others_do_not() -> None:

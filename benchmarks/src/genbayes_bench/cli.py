@@ -274,6 +274,8 @@ def report(
     Example: genbayes bench report benchmarks-results -o page.html --markdown tables.md --figures figures
     """
     from genbayes_bench.report import read_report, save_figures, write_markdown, write_page
+    from genbayes_bench.report.posteriors import POSTERIORS
+    from genbayes_bench.report.tables import COUNTS
 
     check_paths([], {"--output": output, "--markdown": markdown})
     found = read_report(results, protocol)
@@ -286,8 +288,10 @@ def report(
         written = {"page": output and str(output), "markdown": markdown and str(markdown)}
         print_json({**_report_json(found), **written, "figures": [str(path) for path in pictures]})
         return
-    counts = found.overview[1]
-    print_table(f"{len(found.results.records):,} records of {results}", list(counts.head), counts.rows)
+    title = f"{len(found.results.records):,} records of {results}"
+    for table in (table for table in found.overview if table.title in (COUNTS, POSTERIORS)):
+        print_table(title, list(table.head), table.rows)
+        title = ""
     console = standard_output()
     for sentence in (found.headline, *found.notes):
         console.print(sentence, soft_wrap=True, markup=False, highlight=False)

@@ -32,7 +32,7 @@ from genbayes_bench.report.labels import OURS, method_title, metrics_of, problem
 from genbayes_bench.report.learning import learning_table, leave_out_malformed, other_designs_table
 from genbayes_bench.report.notes import ABOUT_THE_PAPER, notes_of
 from genbayes_bench.report.plots import save_picture
-from genbayes_bench.report.posteriors import posterior_tables
+from genbayes_bench.report.posteriors import c2st_table, posterior_tables
 from genbayes_bench.report.tables import (
     Table,
     count_table,
@@ -131,7 +131,7 @@ def build_report(records: Sequence[Record], protocol: str | None = None, complai
     return Report(
         results=results,
         lines=lines,
-        headline=headline(lines),
+        headline=headline(lines, results.posteriors),
         notes=[*_notes(results), *complaints, *left_out],
         overview=_overview(results, lines),
         problems=_problems(results, lines),
@@ -142,7 +142,7 @@ def build_report(records: Sequence[Record], protocol: str | None = None, complai
     )
 
 
-def headline(lines: Sequence[Line]) -> str:
+def headline(lines: Sequence[Line], posteriors: Sequence[Record] = ()) -> str:
     """Wins, ties and losses in words."""
     counted = []
     for method in OURS:
@@ -152,6 +152,8 @@ def headline(lines: Sequence[Line]) -> str:
             counted.append(
                 f"{method_title(method)} wins {counts['win']}, ties {counts['tie']} and loses {counts['loss']} of {n}"
             )
+    if not counted and posteriors:
+        return " ".join(c2st_table(posteriors).notes[1:]) or "No task has records of ours and of a flow."
     if not counted:
         return "No problem has records of a method of ours and of a baseline, so nobody wins yet."
     beginning = "Against the strongest baseline of each problem, by CRPS on responses that no method has seen"
@@ -182,7 +184,8 @@ def save_figures(report: Report, folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def _overview(results: Results, lines: Sequence[Line]) -> list[Table]:
-    found = [summary_table(lines), count_table(lines), learning_table(results), other_designs_table(results)]
+    counted = [summary_table(lines), count_table(lines)] if lines or not results.posteriors else []
+    found = [*counted, learning_table(results), other_designs_table(results)]
     found.append(failure_table(results) if results.failures else None)
     posteriors = [table for table in posterior_tables(results.posteriors) if table.rows]
     return [*(table for table in found if table is not None), *posteriors]

@@ -14,6 +14,7 @@ from genbayes_bench.report.labels import method_title, problem_title
 from genbayes_bench.report.tables import NONE, Bold, Table
 
 OURS, FLOWS, CALIBRATION = "posterior", ("sbi-nsf", "sbi-maf"), "posterior-sbc"
+POSTERIORS = "Posteriors: C2ST against the true posterior"
 HOPELESS = 0.98  # where two C2ST both exceed it, neither posterior is of use: a tie
 TESTED = ("two_moons", "gaussian_mixture", "slcp", "sir", "lotka_volterra")  # with 1,000 and 10,000 simulations
 SIZES = (1_000, 10_000)
@@ -53,20 +54,18 @@ def posterior_tables(records: Sequence[Record]) -> list[Table]:
 def c2st_table(records: Sequence[Record]) -> Table:
     """One row a task and number of simulations: C2ST with standard errors, cpu seconds, and who is nearer."""
     methods = [name for name in _methods(records) if any("c2st" in r.scores for r in records if r.method == name)]
-    head = ["task", "simulations", *(f"{method_title(name)}: C2ST" for name in methods)]
-    head += [*(f"{method_title(name)}: cpu s" for name in methods), "ours less the better flow's", "seeds"]
+    head = ["task", "n", *(method_title(name) for name in methods), "ours less the better flow's", "seeds"]
     rows = []
     for problem, n in _contests(records):
         found = {name: c2st_scores(records, problem, n, name) for name in methods}
         if not any(found.values()):
             continue
         best = min((name for name in methods if found[name]), key=lambda name: np.mean(list(found[name].values())))
-        cells = [_c2st_cell(found[name], name == best) for name in methods]
-        seconds = [_seconds_cell(records, problem, n, name) for name in methods]
+        cells = [_c2st_cell(found[name], _seconds(records, problem, n, name), name == best) for name in methods]
         duel, seeds = make_duel(records, problem, n), {seed for scores in found.values() for seed, _ in scores}
         gap = NONE if duel is None else f"{duel.gap:+.3f} ± {duel.error:.3f}, {duel.verdict}".replace("-", "−")
-        rows.append([problem_title(problem), f"{n:,}", *cells, *seconds, gap, str(len(seeds))])
-    return Table("Posteriors: C2ST against the true posterior", head, rows, _verdicts(records) if rows else [])
+        rows.append([problem_title(problem), f"{n:,}", *cells, gap, str(len(seeds))])
+    return Table(POSTERIORS, head, rows, _verdicts(records) if rows else [])
 
 
 def c2st_scores(records: Iterable[Record], problem: str, n: int, method: str) -> dict[tuple[int, int], float]:
@@ -105,9 +104,10 @@ def _verdicts(records: Sequence[Record]) -> list[str]:
     duels = {(p, n): make_duel(records, p, n) for p in TESTED for n in SIZES}
     known = {key: duel for key, duel in duels.items() if duel is not None}
     notes = [
-        "C2ST: the share of draws that a classifier gives to the right one of ours and the true posterior's, 0.5 if "
-        "nobody can tell them apart; means over observations and seeds with standard errors over these. Cpu seconds "
-        "are those to learn, on one thread. The last difference is paired, its standard error over observations."
+        "n simulations. C2ST: the share of draws that a classifier gives to the right one of the method's and the true "
+        "posterior's, 0.5 if nobody can tell them apart, less is better; means over observations and seeds with "
+        "standard errors over these, then cpu seconds to learn, on one thread. The difference is paired, its standard "
+        "error over observations."
     ]
     if known:
         counts = {word: sum(duel.verdict == word for duel in known.values()) for word in ("below", "tie", "above")}
@@ -194,17 +194,12 @@ def _seconds(records: Iterable[Record], problem: str, n: int, method: str) -> fl
     return float(np.mean(found)) if found else math.nan
 
 
-def _seconds_cell(records: Iterable[Record], problem: str, n: int, method: str) -> str:
-    seconds = _seconds(records, problem, n, method)
-    return NONE if math.isnan(seconds) else f"{seconds:.0f}"
-
-
-def _c2st_cell(scores: Scores, is_best: bool) -> str:
+def _c2st_cell(scores: Scores, seconds: float, is_best: bool) -> str:
     if not scores:
         return NONE
     values = np.array(list(scores.values()))
     error = f" ± {values.std(ddof=1) / math.sqrt(len(values)):.3f}" if len(values) > 1 else ""
-    text = f"{values.mean():.3f}{error}"
+    text = f"{values.mean():.3f}{error}, {seconds:.0f} s"
     return Bold(text) if is_best else text
 
 

@@ -12,6 +12,7 @@ from genbayes_bench.report.verdicts import Line, augments_nothing, count_verdict
 from genbayes_bench.statistics import Contest, Difference, Estimate, Results
 
 NONE = "–"
+COUNTS = "Wins counted"
 MARK = "†"  # a stand-in
 SHARES = ("coverage", "coverage_f")
 
@@ -146,7 +147,7 @@ def count_table(lines: Sequence[Line]) -> Table:
     note = (
         'For comparison: the paper counts 12 "favorable point estimates" for GBC in 14, without regard to their errors.'
     )
-    return Table("Wins counted", ("method", "against", "wins", "ties", "losses"), rows, [note])
+    return Table(COUNTS, ("method", "against", "wins", "ties", "losses"), rows, [note])
 
 
 def failure_table(results: Results) -> Table:

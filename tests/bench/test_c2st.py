@@ -40,6 +40,11 @@ def test_scores_of_many_pairs_do_not_depend_on_the_unit_and_few_rows_may_leave_f
     assert c2st(reference, draws) == pytest.approx(c2st(1e6 * reference, 1e6 * draws), abs=0.03)
 
 
+def test_pairs_of_different_sizes_are_refused_together() -> None:
+    with pytest.raises(InvalidInput, match="as many draws each"):
+        c2st_many([samples(0.0, n=20), samples(0.0, n=25)])
+
+
 @pytest.mark.parametrize(
     ("reference", "draws", "match"),
     [

@@ -62,6 +62,8 @@ def c2st_many(pairs: Sequence[tuple[FloatArray, FloatArray]], seed: int = 1) -> 
     """
     import torch
 
+    if len({(np.shape(a), np.shape(b)) for a, b in pairs}) > 1:
+        raise InvalidInput("pairs must have as many draws each, got different numbers; compare them one by one")
     data = np.stack([_standardise(np.asarray(a, np.float64), np.asarray(b, np.float64)) for a, b in pairs])
     target = np.repeat([0.0, 1.0], [len(pairs[0][0]), len(pairs[0][1])])
     generator = torch.Generator().manual_seed(seed)

@@ -93,7 +93,7 @@ def load_registry(files: Sequence[str] = ()) -> Registry:
     """Everything of the package and of a user's own Python files.
 
     Args:
-        files: Paths of Python files whose values of type `Problem`, `Protocol` and `Method` are added.
+        files: Paths of Python files whose values of type `Problem`, `Protocol`, `Method` and `Inferrer` are added.
 
     Example:
         >>> load_registry().problem("bgp2").n_inputs
@@ -111,6 +111,7 @@ def load_registry(files: Sequence[str] = ()) -> Registry:
     for module in modules:
         problems |= {problem.name: problem for problem in values_of(module, Problem)}
         methods |= {method.name: method for method in values_of(module, Method)}
+        methods |= {inferrer.name: inferrer for inferrer in values_of(module, Inferrer)}
         protocols |= {(p.problem, p.name): p for p in values_of(module, Protocol)}
     return Registry(problems, protocols, methods, studies)
 

@@ -37,7 +37,20 @@ class Exact:
             found = [posteriors.exact_moments(density(np.ravel(row)), *posteriors._ends(self.prior)) for row in y]
             return np.stack([mean + sd * rng.standard_normal((n, 2)) for mean, sd in found])
 
-        return SimpleNamespace(sample=sample)
+        def reweight(log_likelihood, n: int, random_state: int) -> SimpleNamespace:
+            theta = y / 2 + np.sqrt(0.05) * np.random.default_rng(random_state).standard_normal((n, 10))
+            assert np.argmax(log_likelihood(np.stack([y, theta[0]]))) == 0
+            return SimpleNamespace(mean=lambda: theta.mean(axis=0), cov=lambda: np.cov(theta.T), effective_size=n)
+
+        half = 1.645 * np.sqrt(0.05)
+        ends = (y / 2 - half, y / 2 + half) if self.summary is None else None
+        return SimpleNamespace(sample=sample, reweight=reweight, interval=lambda level: ends)
+
+    def fit_campaign(self, campaign) -> None:
+        frame = campaign.to_frame()
+        assert {"y1", "y10", "theta1", "theta10"} <= set(frame.columns)
+        assert len(frame) == 12
+        self.mean, self.sd = np.zeros(10), np.ones(10)
 
 
 @pytest.fixture
@@ -46,8 +59,9 @@ def small(monkeypatch) -> None:
         monkeypatch.setattr(posteriors, name, value)
 
 
-@pytest.mark.parametrize("part", ["sample", "series", "draws"])
-def test_an_exact_estimator_meets_every_target(part, small) -> None:
+@pytest.mark.parametrize("part", ["sample", "series", "weights", "campaign", "draws"])
+def test_an_exact_estimator_meets_every_target(part, small, monkeypatch) -> None:
+    monkeypatch.setattr(posteriors, "N_TRIALS", 12)
     lines = list(parts_of("posteriors")[part]())
     assert lines
     assert all(line.met for line in lines), lines

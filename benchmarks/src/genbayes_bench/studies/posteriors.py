@@ -1,10 +1,11 @@
 """Our posteriors against exact ones that `genbayes bench run inference` has no rival for, and how quick they are.
 
-Sets of any size, series, observations outside the simulations, many draws at once.
+Sets of any size, series, observations outside the simulations, importance weights, trials of a campaign, many draws.
 """
 
 from __future__ import annotations
 
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +25,9 @@ N_GRID = 400  # points of a parameter where a posterior is integrated
 N_SERIES = 200  # points of a series
 N_OUTSIDE = 1_000  # observations, inside and outside
 FAR = 5.0  # standard deviations
+N_WEIGHTED = 200_000  # of weighted draws, so that chance alone errs by less than a percent
+N_TRIALS, N_INITIAL, N_BATCH = 500, 100, 50  # of a campaign, of its initial design, asked at a time
+REACH = 1.3  # of a campaign's space: four standard deviations of the prior
 
 LogDensity = Callable[[FloatArray], FloatArray]  # points (m, 2) to log densities (m,)
 
@@ -163,6 +167,57 @@ def _outside_share(estimator: Any, y: FloatArray) -> float:
     return n / len(y)
 
 
+def measure_weights() -> Iterator[Line]:
+    """Mean and covariance of the linear Gaussian posterior after importance weights against its likelihood."""
+    estimator, task = _fitted("gaussian_linear", N_PAIRS)
+    assert task.moments is not None
+    _, y = task.simulations(5, STREAM)
+    for i, row in enumerate(y, start=1):
+        weighted = _condition(estimator, row).reweight(_likelihood_of_linear(row), N_WEIGHTED, random_state=0)
+        mean, cov = task.moments(row)
+        sd = np.sqrt(np.diag(cov))
+        errors = np.abs(weighted.mean() - mean) / sd, np.abs(weighted.cov() - cov) / np.outer(sd, sd)
+        worst = [float(np.max(error)) for error in errors]
+        what = f"gaussian_linear, observation {i}: largest error of mean (in sd) and covariance (in sd²) after weights"
+        detail = f"effective size {weighted.effective_size:,.0f} of {N_WEIGHTED:,}"
+        yield Line(what, f"{worst[0]:.3f}, {worst[1]:.3f}", "at most 0.02", max(worst) <= 0.02, detail)
+
+
+def _likelihood_of_linear(y: FloatArray) -> LogDensity:
+    return lambda theta: np.asarray(-0.5 * ((y - theta) ** 2).sum(axis=1) / 0.1)
+
+
+def measure_campaign() -> Iterator[Line]:
+    """90% intervals of the ten means from 500 actively chosen trials of a campaign, which are no prior draws."""
+    from genbayes import Box, Campaign
+
+    task, rng = BY_NAME["gaussian_linear"], np.random.default_rng([STREAM, 4])
+    names = [f"theta{j}" for j in range(1, 11)]
+    space = Box(dict.fromkeys(names, (-REACH, REACH)))
+
+    def simulate(x: Mapping[str, Any]) -> list[float]:
+        return [float(value) for value in task.simulate(np.array([[x[name] for name in names]]), rng)[0]]
+
+    with tempfile.TemporaryDirectory() as folder:
+        campaign = Campaign.create(
+            f"sqlite:///{folder}/linear.db", "linear", space, n_initial=min(N_INITIAL, N_TRIALS), random_state=0,
+            responses=[f"y{j}" for j in range(1, 11)],
+        )  # fmt: skip
+        while (n := len(campaign.to_frame())) < N_TRIALS:
+            for trial in campaign.ask(min(N_BATCH, N_TRIALS - n)):
+                campaign.tell(trial, y=simulate(trial.x))
+        estimator: Any = PosteriorEstimator(dict(zip(names, task.prior(), strict=True)), random_state=0)
+        started = time.process_time()
+        estimator.fit_campaign(campaign)
+        seconds = time.process_time() - started
+    theta, y = task.simulations(N_OUTSIDE, STREAM)
+    lower, upper = _condition(estimator, y).interval(0.9)
+    held = ((lower <= theta) & (theta <= upper)).mean(axis=0)
+    what = f"gaussian_linear, {N_TRIALS} chosen trials: share of 90% intervals that hold theta, mean of ten margins"
+    detail = f"margins {held.min():.3f} to {held.max():.3f}, {N_OUTSIDE:,} pairs; {seconds:.0f} cpu s"
+    yield Line(what, f"{held.mean():.3f}", "0.85 to 0.95", bool(0.85 <= held.mean() <= 0.95), detail)
+
+
 def measure_draws() -> Iterator[Line]:
     """1,000 draws of the posteriors of 1,000 observations, five parameters."""
     estimator, task = _fitted("slcp", 1_000)
@@ -197,5 +252,7 @@ PARTS: Mapping[str, Part] = {
     "sample": measure_sample,
     "series": measure_series,
     "outside": measure_outside,
+    "weights": measure_weights,
+    "campaign": measure_campaign,
     "draws": measure_draws,
 }

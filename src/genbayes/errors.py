@@ -107,3 +107,7 @@ class DuplicatePairs(GenBayesWarning):
 
 class ConstantSummaries(GenBayesWarning):
     """Summaries that are the same in every simulation were ignored."""
+
+
+class RoundsStopped(GenBayesWarning):
+    """Truncated rounds could not follow the posterior as closely as they should; the text says what was done."""

@@ -50,7 +50,7 @@ class ChainSettings:
     batch_size: int = 256
     learning_rate: float = 8e-3
     weight_decay: float = 1e-4
-    dropout: float = 0.2
+    dropout: float = 0.4
     n_warmup: int = 100
     averaging: float = 0.99
     steps_between_checks: int = 50

@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import torch
@@ -46,6 +46,9 @@ from genbayes.progress import show_progress
 from genbayes.seeding import RandomState, as_generator
 from genbayes.threads import fitting_threads
 from genbayes.validation import check_choice, check_count
+
+if TYPE_CHECKING:
+    from genbayes.inference.rounds import Region
 
 RECIPES = ("fast", "paper")
 FEWEST_PAIRS = 50  # below, nothing could be held out to judge by
@@ -121,6 +124,10 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         Returns:
             The fitted estimator.
         """
+        return self.fit_within(theta, y)
+
+    def fit_within(self, theta: ArrayLike, y: ArrayLike, region: Region | None = None) -> Self:
+        """As `fit`, from theta drawn from the prior truncated to a region of its support; None for all of it."""
         check_choice(self.recipe, "recipe", RECIPES)
         check_count(self.n_rounds, "n_rounds")
         if self.n_members is not None:
@@ -135,11 +142,13 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         self.summary_ = as_summary(self.summary)
         parameters, observations = self._take_pairs(theta, y)
         rng_split, rng_fit, rng_checks, rng_summary = as_generator(self.random_state).spawn(4)
-        warn_unless_from_prior(parameters, self.prior_, rng_checks)
+        if region is None:
+            warn_unless_from_prior(parameters, self.prior_, rng_checks)
+        ends = None if region is None else (region.lower, region.upper)
         n_checks = n_held_out(len(parameters))
         order = rng_split.permutation(len(parameters))
         checks, rest = order[:n_checks], order[n_checks:]
-        self.theta_scale_ = ThetaScale.learn(parameters[rest], self.prior_.lower, self.prior_.upper)
+        self.theta_scale_ = ThetaScale.learn(parameters[rest], self.prior_.lower, self.prior_.upper, ends)
         with fitting_threads(len(rest), self.prior_.k):
             s = self._learn_summaries(parameters, observations, rest, rng_summary)
             self._learn(parameters[rest], s[rest], rng_fit)

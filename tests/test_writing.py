@@ -18,6 +18,11 @@ def test_a_file_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+def test_a_name_as_long_as_names_may_be_is_written(tmp_path: Path) -> None:
+    longest = tmp_path / ("é" * 126 + ".gb")  # 255 bytes; the file written first, beside it, has a name of its own
+    assert write_atomically(check_writable(longest), b"whole").read_bytes() == b"whole"
+
+
 def test_a_new_file_has_the_permissions_of_the_mask(tmp_path: Path) -> None:
     mask = os.umask(0o022)
     try:

@@ -77,6 +77,10 @@ class RepeatKept(GenBayesWarning):
     """A finished trial was told another result, which was kept as a repeat and not counted."""
 
 
+class RowsDropped(GenBayesWarning):
+    """Rows with missing cells were left out, as was asked for; the text says how many and which."""
+
+
 class ResultUndelivered(GenBayesWarning):
     """A run had ended when something else went wrong, and its result could not be told; the text says what it was."""
 

@@ -3,6 +3,7 @@
 Every file that genbayes writes goes through here, so an interrupt or a full disk leaves the old file as it was.
 """
 
+import errno
 import math
 import os
 import tempfile
@@ -23,6 +24,7 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
         'model.gb'
     """
     target = Path(path)
+    _require_usable(target)
     if target.is_dir():
         raise UnwritableFile(f"path must name a file, got the directory {str(target)!r}; add a file name")
     if target.exists() and not target.is_file():
@@ -33,6 +35,20 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
         raise UnwritableFile(f"path must be writable, got {str(target)!r}; check its permissions")
     return target
+
+
+def _require_usable(target: Path) -> None:
+    """Refuse a name that no file can have, and links that lead round in a circle."""
+    longest = 255  # bytes of a name on the file systems in use
+    if len(os.fsencode(target.name)) > longest:
+        shown = f"{target.name[:20]}..."
+        raise UnwritableFile(f"path must have a name of at most {longest} bytes, got {shown!r}; shorten it")
+    try:
+        os.stat(target)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENAMETOOLONG):
+            shown = f"{str(target)[:80]}{'...' if len(str(target)) > 80 else ''}"
+            raise UnwritableFile(f"path must be writable, got {shown!r}; {error.strerror}") from error
 
 
 def make_folder(path: str | os.PathLike[str], name: str, given: str | None = None) -> Path:
@@ -70,7 +86,7 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> Path:
     target = check_writable(path)
     temporary = ""
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.", suffix=".part")
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()

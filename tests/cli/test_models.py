@@ -113,8 +113,25 @@ def test_json_is_one_object_and_nothing_else(ask, bell, runs) -> None:
     assert answer.out.count("\n") == 1
     found = answer.json
     assert 0 <= found.pop("seconds") < 60
-    facts = {"model": "m.gb", "rows": 20, "inputs": ["x"], "target": "y", "summary": {"members": "1"}}
+    facts = {"model": "m.gb", "rows": 20, "dropped": 0, "inputs": ["x"], "target": "y", "summary": {"members": "1"}}
     assert found == {**facts, "report": None, "scores": None}
+
+
+@pytest.mark.filterwarnings("always::genbayes.errors.RowsDropped")
+def test_rows_with_missing_cells_are_dropped_and_counted_when_asked_for(ask, bell, runs) -> None:
+    table = pd.read_csv(runs)
+    table.loc[[3, 7], "x"] = np.nan
+    table.loc[4, "gas"] = None
+    table.to_csv(runs, index=False)
+    told = "Warning: dropped 2 of 20 rows (lines 5, 9), which have missing cells\n"
+    answer = ask("fit", "runs.csv", "--target", "y", "--inputs", "x", "-o", "m.gb", "--drop-missing", "--json")
+    assert (answer.json["rows"], answer.json["dropped"], bell.fitted[-1].n, answer.err) == (18, 2, 18, told)
+    answer = ask("predict", "m.gb", "runs.csv", "--drop-missing", "--json")
+    assert (answer.json["rows"], answer.err) == (18, told)
+    answer = ask("evaluate", "m.gb", "runs.csv", "--target", "y", "--drop-missing", "--json")
+    assert (answer.json["n"], answer.err.splitlines(True)[0]) == (18, told)
+    answer = ask("compare", "runs.csv", "--target", "y", "--inputs", "x", "--drop-missing", "--json")
+    assert (answer.json["dropped"], answer.err) == (2, told)
 
 
 def test_quiet_prints_nothing(ask, bell, runs) -> None:

@@ -15,6 +15,8 @@ TABLES = {
     "few.csv": "x,y\n" + "1,2\n2,3\n3,5\n",
     "eleven.csv": "x,y\n" + "".join(f"{i},{i * i}\n" for i in range(11)),
     "constant.csv": "x,y\n" + "".join(f"{i},2\n" for i in range(20)),
+    "huge.csv": "x,y\n" + "".join(f"{i},{i}e306\n" for i in range(20)),
+    "gaps.csv": "x,y\n" + "".join(f"{i},\n" for i in range(20)),
     "space.txt": "",
     "cut.json": "{",
     "cut.toml": "mach = [",
@@ -49,7 +51,26 @@ SENTENCES = [
     (["predict", "m.gb", "new.csv", "-o", "out.txt"], "path must end in .csv, .csv.gz, .tsv, .tsv.gz or .parquet, got"),
     (["predict", "m.gb", "new.csv", "-o", "new.csv"], f"--output {NOT_OVER} 'new.csv' for both"),
     (["predict", "m.gb", "new.csv", "-o", "no/out.csv"], "path must lie in an existing folder, got 'no/out.csv'"),
+    (
+        [*FIT, "-o", "m" * 253 + ".gb"],
+        "path must have a name of at most 255 bytes, got 'mmmmmmmmmmmmmmmmmmmm...'; s",
+    ),
+    ([*FIT, "-o", "m" * 5000], "path must have a name of at most 255 bytes"),
+    ([*FIT, "-o", "n/" * 2500 + "m.gb"], "path must be writable, got 'n/n/n/...File name too long"),
+    ([*FIT, "-o", "loop.csv"], "path must be writable, got 'loop.csv'; Too many levels of symbolic links"),
+    (["fit", "loop.csv", "--target", "y", *TO], "path must be readable, got 'loop.csv'; Too many levels of symbolic l"),
+    (["predict", "m.gb", "loop.csv"], "path must be readable, got 'loop.csv'; Too many levels of symbolic links"),
     # tables
+    (["fit", "huge.csv", "--target", "y", *TO], "y must lie within ±1e+304, got 1.9e+307; use another unit"),
+    (["compare", "huge.csv", "--target", "y"], "y must lie within ±1e+304, got 1.9e+307; use another unit"),
+    (
+        ["fit", "gaps.csv", "--target", "y", *TO],
+        "target must not be missing, got no value in column 'y', 20 of 20",
+    ),
+    (
+        ["fit", "gaps.csv", "--target", "y", *TO, "--drop-missing"],
+        "table must have a row without missing cells, got none of 20",
+    ),
     (
         ["fit", "run.csv", "--target", "y", *TO],
         "path must name an existing file, got 'run.csv'; did you mean 'runs.csv'",
@@ -81,6 +102,11 @@ SENTENCES = [
     ),
     (["predict", "m.gb", "taken.csv"], "the table must leave the name 'mean' to the prediction, got it in 'taken.csv'"),
     # options
+    (
+        ["predict", "m.gb", "new.csv", "--samples", "1000000000"],
+        "--samples must be at most 20,000,000 for 1 row, got 1,000,000,000; ask for fewer",
+    ),
+    (["predict", "m.gb", "named.csv", "--samples", "20000001"], "--samples must be at most 20,000,000 for 1 row, got"),
     (
         [*FIT, "--bounds", "1", *TO],
         "--bounds must be two numbers, either of which may be left out, got '1'; try 0,1 or",
@@ -202,6 +228,7 @@ def test_bad_input_is_one_sentence_before_any_work_and_leaves_every_file_as_it_w
         (tmp_path / name).write_text(text)
     (tmp_path / "rocket.db").write_bytes(campaign_file)
     (tmp_path / "folder").mkdir()
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     answer = ask(*words)
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)

@@ -3,19 +3,22 @@
 import gzip
 import io
 import os
+import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from unittest.mock import Mock
 
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from genbayes.data import check_table_path, load_motorcycle, read_table, write_table
+from genbayes.data import check_table_path, load_motorcycle, read_table, split_target, write_table
 from genbayes.data.csv_reader import parse_delimited
-from genbayes.errors import InvalidInput, UnreadableFile, UnwritableFile
+from genbayes.errors import InvalidInput, MissingExtra, UnreadableFile, UnwritableFile
 
 TABLE = pd.DataFrame({"x": [0.1, 1e-300, -3.0], "n": [1, 2, 3], "gas": ["O2", "He", "O2"], "ok": [True, False, True]})
 
@@ -71,8 +74,7 @@ LATIN = "x,gas\n1,O2\n2,L\u00f6sung\n".encode("latin-1")
         *[(nothing, InvalidInput, EMPTY) for nothing in (b"", b"\n \n", b"\xef\xbb\xbf")],
         *[(header + b"\n1,2,3\n", InvalidInput, TWICE) for header in (b"x,y,x", b"x,y, x ")],
         (b",x,y\n0,1,2\n", InvalidInput, "columns must have names, got none for column 1 of 'a.csv'; name it, or"),
-        # semicolons, because their commas may be decimal
-        (b"x;y\n1,5;2\n", InvalidInput, "columns must be separated by commas, got semicolons in 'a.csv'"),
+        (b"x;y\n1,5;2.5\n", InvalidInput, "numbers must have one decimal sign, got '1,5' and '2.5' in 'a.csv'; write"),
         (b"x,y\n1,2\n\n1,2,3\n", UnreadableFile, "line must have 2 values as the header, got 3 on line 4 of 'a.csv'"),
         (b"x,y\n1,2,3\n4,5,6\n", UnreadableFile, "line must have as many values as the header, got more in 'a.csv'"),
         (b'x,y\n1,"a\n2,b\n', UnreadableFile, "each quoted text must end with a quote, got an open one in 'a.csv'"),
@@ -82,6 +84,119 @@ LATIN = "x,gas\n1,O2\n2,L\u00f6sung\n".encode("latin-1")
 def test_text_that_is_no_table_is_refused(content: bytes, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         parse_delimited(content, "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        ("x;y\n0,5;2\n-1,25e3;3\n", {"x": [0.5, -1250.0], "y": [2, 3]}),
+        ("x;y\r\n0.5;2\r\n", {"x": [0.5], "y": [2]}),
+        ("x\ty\n0,5\t2\n", {"x": [0.5], "y": [2]}),
+        ("p, bar;y\n1,5;2\n", {"p, bar": [1.5], "y": [2]}),
+        ('x;note\n"0,5";"a;b, c"\n', {"x": [0.5], "note": ["a;b, c"]}),
+        ("x;gas\n1;1,2-dichloroethane\n", {"x": [1], "gas": ["1,2-dichloroethane"]}),
+        ("x,note\n1,a;b\n", {"x": [1], "note": ["a;b"]}),
+        ("x\n1.5\n", {"x": [1.5]}),
+    ],
+)
+def test_semicolons_and_tabs_with_decimal_commas_are_read(text: str, table: dict) -> None:
+    assert parse_delimited(text.encode(), "a.csv").to_dict("list") == table
+
+
+def test_columns_are_read_and_checked_in_time_that_grows_with_their_number() -> None:
+    n = 40_000
+    content = ",".join(f"x{j}" for j in range(n)) + "\n" + ",".join("1" * n) + "\n"
+    started = time.process_time()
+    X, _ = split_target(parse_delimited(content.encode(), "a.csv"), "x7", categorical=[])
+    assert X.shape == (1, n - 1)
+    assert time.process_time() - started < 8  # where each name was compared with all before it: half a minute
+
+
+def workbook(**sheets: list[list[object]]) -> bytes:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    book.save(file := io.BytesIO())
+    return file.getvalue()
+
+
+def test_a_workbook_is_read_and_its_rows_count_as_the_spreadsheet_does(tmp_path: Path) -> None:
+    rows = [["x", " gas ", None], [0.5, "He", None], [None, None, None], [2, "O2", None]]
+    (tmp_path / "a.xlsx").write_bytes(workbook(runs=rows, empty=[]))
+    frame = read_table(tmp_path / "a.xlsx")
+    assert frame.to_dict("list") == {"x": [0.5, 2.0], "gas": ["He", "O2"]}
+    assert (frame.index.name, frame.index.tolist()) == ("row", [2, 4])
+    with pytest.raises(InvalidInput, match="path must end in .* or .parquet, got"):
+        check_table_path(tmp_path / "out.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "sentence"),
+    [
+        (
+            workbook(a=[["x"], [1]], b=[["y"], [2]]),
+            InvalidInput,
+            "one sheet with cells, got 'a', 'b' in 'a.xlsx'; keep",
+        ),
+        (workbook(a=[]), InvalidInput, "one sheet with cells, got none in 'a.xlsx'"),
+        (workbook(a=[["x", None, "y"], [1, 2, 3]]), InvalidInput, "columns must have names, got none for column 2"),
+        (workbook(a=[["x", "x"], [1, 2]]), InvalidInput, "different names, got 'x' twice"),
+        (workbook(a=[["x"], [1, 2]]), UnreadableFile, "each row must have 1 values as the header, got more in row 2"),
+        (
+            b"PK no workbook",
+            UnreadableFile,
+            "must be an Excel workbook, got a damaged or foreign one in 'a.xlsx'",
+        ),
+    ],
+)
+def test_a_workbook_of_no_table_is_refused(tmp_path: Path, content: bytes, error, sentence: str) -> None:
+    (tmp_path / "a.xlsx").write_bytes(content)
+    with pytest.raises(error, match=sentence):
+        read_table(tmp_path / "a.xlsx")
+
+
+def test_without_openpyxl_a_sentence_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    (tmp_path / "a.xlsx").write_bytes(b"")
+    with pytest.raises(MissingExtra, match=r"openpyxl must be installed .* pip install 'genbayes\[xlsx\]', or save it"):
+        read_table(tmp_path / "a.xlsx")
+
+
+def test_gzip_is_known_by_its_first_bytes(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(gzip.compress(b"x;y\n0,5;2\n"))
+    assert read_table(tmp_path / "a.csv").to_dict("list") == {"x": [0.5], "y": [2]}
+
+
+@pytest.mark.parametrize(
+    "pandas_says", [b"no json", b'{"index_columns": ["gone"], "columns": []}', b"{}", b'{"index_columns": 7}']
+)
+def test_parquet_with_odd_metadata_is_read_by_its_columns(tmp_path: Path, pandas_says: bytes) -> None:
+    table = pa.table({"x": [1, 2], "gas": pa.array(["He", "O2"]).dictionary_encode()})
+    parquet.write_table(
+        table.replace_schema_metadata({b"pandas": pandas_says, b"\xff": b"\xff"}), tmp_path / "a.parquet"
+    )
+    frame = read_table(tmp_path / "a.parquet")
+    assert frame.to_dict("list") == {"x": [1, 2], "gas": ["He", "O2"]}
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array([[1.0], [2.0]]),
+        pa.array([{"a": 1}, {"a": 2}]),
+        pa.array([None, None]),
+        pa.array([1, 2], pa.duration("s")),
+        pa.array([1, 2], pa.timestamp("s", "UTC")),
+    ],
+    ids=lambda cells: str(cells.type),
+)
+def test_parquet_columns_that_are_no_numbers_are_refused_in_a_sentence(tmp_path: Path, cells: pa.Array) -> None:
+    parquet.write_table(pa.table({"x": cells, "y": [1.0, 2.0]}), tmp_path / "a.parquet")
+    with pytest.raises(InvalidInput, match="^inputs must .*, got .* in column 'x'"):
+        split_target(read_table(tmp_path / "a.parquet"), "y", categorical=[])
 
 
 @pytest.fixture
@@ -116,7 +231,7 @@ def test_rows_of_a_parquet_table_count_from_one_and_only_a_named_index_is_a_colu
     assert list(read_table(tmp_path / "nameless.parquet").columns) == list(TABLE.columns)
 
 
-ENDING = r"path must end in \.csv, .* or \.parquet, got"
+ENDING = r"path must end in \.csv, .*, \.parquet or \.xlsx, got"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +240,7 @@ ENDING = r"path must end in \.csv, .* or \.parquet, got"
         ("rnus.csv", UnreadableFile, r"path must name an existing file, got '.*rnus.csv'; did you mean 'runs.csv'\?"),
         ("nowhere/runs.csv", UnreadableFile, r"path must name an existing file, got '.*nowhere/runs.csv'$"),
         ("", UnreadableFile, "path must name a file, got the directory '.*'; name a table in it"),
-        *[(n, InvalidInput, f"{ENDING} '.*{n}'") for n in ("runs.xlsx", "runs", "runs.gz", "runs.csv.zip")],
+        *[(n, InvalidInput, f"{ENDING} '.*{n}'") for n in ("runs.xls", "runs", "runs.gz", "runs.csv.zip")],
     ],
 )
 def test_a_path_of_no_table_is_refused(runs: Path, name: str, error: type[Exception], sentence: str) -> None:

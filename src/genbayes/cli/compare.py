@@ -21,6 +21,7 @@ from genbayes.cli.fitting import fit_without_some, model_maker
 from genbayes.cli.options import (
     AsJson,
     Categorical,
+    DropMissing,
     Inputs,
     Jobs,
     ResponseBounds,
@@ -54,6 +55,7 @@ def compare(
     ] = None,
     time_limit: TimeLimit = None,
     jobs: Jobs = None,
+    drop_missing: DropMissing = False,
     seed: Seed = 0,
     report: Annotated[
         Path | None,
@@ -78,7 +80,7 @@ def compare(
         "y_bounds": parse_bounds(bounds),
     }
     make = model_maker(None, settings, seed, quiet=quiet)
-    X, y = read_runs(runs, target, parse_names(inputs), parse_names(categorical))
+    X, y, dropped = read_runs(runs, target, parse_names(inputs), parse_names(categorical), drop_missing)
     with interruptible("nothing was written"):
         held = None if report is None else fit_without_some(make, X, y, seed, quiet=quiet or as_json)
         model = make().fit(X, y)
@@ -91,7 +93,16 @@ def compare(
         write_comparison(report, model.report_, held.model, held.X, held.y, n_rows=len(y), **words)
     if as_json:
         written = {"model": output and str(output), "report": report and str(report)}
-        print_json({"runs": str(runs), "target": target, "rows": len(y), **written, **model.report_.to_dict()})
+        print_json(
+            {
+                "runs": str(runs),
+                "target": target,
+                "rows": len(y),
+                "dropped": dropped,
+                **written,
+                **model.report_.to_dict(),
+            }
+        )
         return
     _show(model.report_, runs, target, len(y), output, report)
 

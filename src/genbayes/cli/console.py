@@ -7,6 +7,7 @@ warnings and errors go to standard error. An error is one sentence.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -174,11 +175,11 @@ def check_paths(reads: Sequence[Path], writes: Mapping[str, Path | None]) -> Non
     """
     from genbayes.writing import check_writable
 
-    taken = {path.resolve(): "the files that are read" for path in reads}
+    taken = {Path(os.path.realpath(path)): "the files that are read" for path in reads}
     for option, path in writes.items():
         if path is None:
             continue
-        place = check_writable(path).resolve()
+        place = Path(os.path.realpath(check_writable(path)))
         if place in taken:
             raise InvalidInput(f"{option} must differ from {taken[place]}, got {str(path)!r} for both")
         taken[place] = option

@@ -8,16 +8,17 @@ from typing import Annotated
 import typer
 
 from genbayes.cli.console import check_paths, print_json, print_next, print_scores
-from genbayes.cli.options import AsJson, ModelFile, Target
+from genbayes.cli.options import AsJson, DropMissing, ModelFile, Target
 
 
 def evaluate(
     model: ModelFile,
     held_out: Annotated[
-        Path, typer.Argument(metavar="HELD_OUT", help="Table of runs the model has not seen: CSV or Parquet.")
+        Path, typer.Argument(metavar="HELD_OUT", help="Table of runs the model has not seen: CSV, Parquet or .xlsx.")
     ],
     target: Target,
     report: Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page with pictures.")] = None,
+    drop_missing: DropMissing = False,
     as_json: AsJson = False,
 ) -> None:
     """Score a model on runs it has not seen: CRPS, RMSE, coverage, PIT.
@@ -32,7 +33,7 @@ def evaluate(
 
     check_paths([model, held_out], {"--report": report})
     surrogate = load(model)
-    X, y = take_inputs_and_target(surrogate, read_table(held_out), target)
+    X, y = take_inputs_and_target(surrogate, read_table(held_out), target, "drop" if drop_missing else "error")
     if report is None:
         scores = assess(surrogate, X, y)
     else:

@@ -21,6 +21,7 @@ from genbayes.cli.fitting import HeldOut, fit_without_some, model_maker
 from genbayes.cli.options import (
     AsJson,
     Categorical,
+    DropMissing,
     Inputs,
     Jobs,
     ResponseBounds,
@@ -56,6 +57,7 @@ def fit(
     bounds: ResponseBounds = None,
     time_limit: TimeLimit = None,
     jobs: Jobs = None,
+    drop_missing: DropMissing = False,
     seed: Seed = 0,
     report: Annotated[
         Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page, scored on 20% of the rows, held out.")
@@ -101,14 +103,21 @@ def fit(
     check_paths([runs], {"--output": output, "--report": report})
     make = model_maker(model, settings, seed, quiet=quiet)
     started = time.perf_counter()
-    X, y = read_runs(runs, target, parse_names(inputs), parse_names(categorical))
+    X, y, dropped = read_runs(runs, target, parse_names(inputs), parse_names(categorical), drop_missing)
     with interruptible(f"{output} {'is as it was' if output.exists() else 'was not written'}"):
         held = None if report is None else fit_without_some(make, X, y, seed, quiet=quiet or as_json)
         fitted = make().fit(X, y)
         fitted.save(output)
     scores = None if held is None or report is None else _write_report(held, report, runs, target)
     seconds = round(time.perf_counter() - started, 3)
-    facts = {"model": str(output), "rows": len(y), "inputs": list(X.columns), "target": target, "seconds": seconds}
+    facts = {
+        "model": str(output),
+        "rows": len(y),
+        "dropped": dropped,
+        "inputs": list(X.columns),
+        "target": target,
+        "seconds": seconds,
+    }
     if as_json:
         print_json(
             facts

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for scripts.")]
 Jobs = Annotated[int | None, typer.Option(metavar="N", help="Cores to use, -1 for all; for the automatic choice.")]
+DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave rows with missing cells out, and count them.")]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that fit wrote.")]
 Inputs = Annotated[str | None, typer.Option(metavar="A,B,...", help="Input columns; all but the target unless given.")]
 Categorical = Annotated[str | None, typer.Option(metavar="A,B,...", help="Inputs that are categories.")]
 ResponseBounds = Annotated[
     str | None, typer.Option(metavar="LOWER,UPPER", help="Bounds of the response; either may be left out: 0,")
 ]
-RunsFile = Annotated[Path, typer.Argument(metavar="RUNS", help="Table of runs, one a row: CSV or Parquet.")]
+RunsFile = Annotated[Path, typer.Argument(metavar="RUNS", help="Table of runs, one a row: CSV, Parquet or .xlsx.")]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")]
 TimeLimit = Annotated[
     float | None, typer.Option(metavar="SECONDS", help="Time that a fit may take, for the automatic choice.")
@@ -35,16 +36,17 @@ Target = Annotated[str, typer.Option(metavar="COLUMN", help="Column that holds t
 
 
 def read_runs(
-    runs: Path, target: str, inputs: list[str] | None, categorical: list[str] | None
-) -> tuple[pd.DataFrame, FloatArray]:
-    """Inputs, (n, d), and responses, (n,), of a table of runs with enough rows to learn from."""
+    runs: Path, target: str, inputs: list[str] | None, categorical: list[str] | None, drop_missing: bool
+) -> tuple[pd.DataFrame, FloatArray, int]:
+    """Inputs, (n, d), and responses, (n,), of a table of runs with enough rows to learn from; how many were dropped."""
     from genbayes.data import read_table, split_target
     from genbayes.data.columns import MIN_ROWS
 
-    X, y = split_target(read_table(runs), target, inputs, categorical or [])
+    table = read_table(runs)
+    X, y = split_target(table, target, inputs, categorical or [], "drop" if drop_missing else "error")
     if len(y) < MIN_ROWS:
         raise InvalidInput(f"At least {MIN_ROWS} runs are needed; the table has {len(y)}")
-    return X, y
+    return X, y, len(table) - len(y)
 
 
 def parse_names(text: str | None) -> list[str] | None:

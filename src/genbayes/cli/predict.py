@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from genbayes.cli.console import check_paths, print_facts, print_json, print_table, print_warning
-from genbayes.cli.options import AsJson, ModelFile, parse_levels
+from genbayes.cli.options import AsJson, DropMissing, ModelFile, parse_levels
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from genbayes.distribution import PredictiveDistribution
 
 
+MOST_DRAWS = 20_000_000  # in all rows together: about 400 MB of CSV
 SHOWN_ROWS = 20  # of a table printed in a terminal
 
 
 def predict(
     model: ModelFile,
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Table of inputs, one row a prediction: CSV or Parquet.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Table of inputs, one a row: CSV, Parquet or .xlsx.")],
     quantiles: Annotated[str, typer.Option(metavar="A,B,...", help="Levels between 0 and 1.")] = "0.05,0.5,0.95",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="TABLE", help="Table to write: CSV or Parquet.")
@@ -33,6 +34,7 @@ def predict(
     mean: Annotated[bool, typer.Option(help="Whether to give mean and standard deviation.")] = True,
     samples: Annotated[int, typer.Option(min=0, metavar="N", help="Random draws for each row.")] = 0,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the draws.")] = 0,
+    drop_missing: DropMissing = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict the distribution of the response at new inputs.
@@ -41,14 +43,19 @@ def predict(
     """
     from genbayes import load
     from genbayes.data import check_table_path, read_table, write_table
-    from genbayes.data.columns import take_inputs
+    from genbayes.data.columns import drop_missing as leave_out
+    from genbayes.data.columns import input_names, take_inputs
 
     levels = parse_levels(quantiles)
+    _require_room(samples, 1)
     check_paths([model, new], {"--output": output})
     if output is not None:
         check_table_path(output)
     surrogate = load(model)
     table = read_table(new)
+    if drop_missing:
+        table = leave_out(table, input_names(surrogate, list(table.columns)))
+    _require_room(samples, len(table))
     X = take_inputs(surrogate, table)
     answers = _answers(surrogate.predict_distribution(X), levels, mean=mean, n_samples=samples, seed=seed)
     far = int(surrogate.extrapolates(X).sum())
@@ -63,6 +70,14 @@ def predict(
         print_facts(f"Predicted {len(result):,} rows", {"table": str(output), "new columns": ", ".join(answers)})
     else:
         _show(result)
+
+
+def _require_room(n_samples: int, n_rows: int) -> None:
+    """Refuse more draws than a table can sensibly hold, before any is drawn."""
+    if n_samples * n_rows > MOST_DRAWS:
+        most = MOST_DRAWS // n_rows
+        rows = f"{n_rows:,} row{'s' if n_rows > 1 else ''}"
+        raise InvalidInput(f"--samples must be at most {most:,} for {rows}, got {n_samples:,}; ask for fewer")
 
 
 def _answers(

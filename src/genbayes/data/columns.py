@@ -8,6 +8,7 @@ work and keeps its sentences; ours add which rows and columns are meant.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, TypeGuard
@@ -17,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from genbayes.arrays import AnyArray, BoolArray, FloatArray
 from genbayes.data.categories import CategoryCoder
-from genbayes.errors import GenBayesError, InvalidInput
-from genbayes.validation import describe_rows, require_no_dates, suggest
+from genbayes.errors import GenBayesError, InvalidInput, RowsDropped
+from genbayes.validation import check_choice, describe_rows, require_no_dates, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,10 +27,15 @@ if TYPE_CHECKING:
 
 MIN_ROWS = 10  # with fewer runs there is nothing to learn a distribution from
 SHOWN_COLUMNS = 8  # a message lists this many column names
+LARGEST = 1e304  # of an input or a response; sums and tails of larger ones are no numbers any more
 
 
 def split_target(
-    frame: pd.DataFrame, target: str, inputs: Sequence[str] | None = None, categorical: Collection[str] | None = None
+    frame: pd.DataFrame,
+    target: str,
+    inputs: Sequence[str] | None = None,
+    categorical: Collection[str] | None = None,
+    missing: str = "error",
 ) -> tuple[pd.DataFrame, FloatArray]:
     """Inputs and response of a table.
 
@@ -38,6 +44,7 @@ def split_target(
         target: The column that holds the response.
         inputs: The columns that hold the inputs; None for all others.
         categorical: The inputs that may be text; None leaves that question to the estimator.
+        missing: "error" refuses missing cells; "drop" leaves their rows out, with a warning that counts them.
 
     Returns:
         X, a frame of d columns without missing or infinite cells, and y, finite, shape (n,).
@@ -54,6 +61,8 @@ def split_target(
         raise InvalidInput(f"inputs must not contain the target, got {target!r} among them")
     if not names:
         raise InvalidInput(f"table must have an input beside the target, got the column {target!r} alone")
+    if check_choice(missing, "missing", ["error", "drop"]) == "drop":
+        frame = drop_missing(frame, [*names, target])
     X = select_inputs(frame, names, categorical)
     return X, _numbers(frame[target], "target must be numbers").to_numpy(np.float64)
 
@@ -76,13 +85,43 @@ def select_inputs(
     """
     for name in [*names, *(categorical or ())]:
         _check_name(name, frame, "inputs")
-    X = frame[list(names)]
-    for name in names:
+    X, may_be_text = frame[list(names)], set(categorical or ())
+    plain = [
+        name
+        for name, dtype in zip(names, X.dtypes, strict=True)
+        if isinstance(dtype, np.dtype) and dtype.kind in "biuf"
+    ]
+    finite = np.isfinite(X[plain].to_numpy(dtype=np.float64)).all(axis=0)
+    sound = {name for name, is_finite in zip(plain, finite, strict=True) if is_finite}
+    for name in (name for name in names if name not in sound):  # one look at all the others was enough
         _check_cells(X[name], "inputs")
-        if categorical is not None and name not in categorical and not _is_category(X[name].dtype):
+        if categorical is not None and name not in may_be_text and not _is_category(X[name].dtype):
             cure = "repair them or name the column in categorical"
             _numbers(X[name], "inputs must be numbers unless they are categories", cure)
     return X
+
+
+def drop_missing(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """The rows without a missing cell in the named columns; a `RowsDropped` warning counts the others.
+
+    Example:
+        >>> import pandas as pd, warnings
+        >>> with warnings.catch_warnings(record=True) as told:
+        ...     warnings.simplefilter("always")
+        ...     len(drop_missing(pd.DataFrame({"x": [1.0, None], "note": [None, "a"]}), ["x"]))
+        1
+        >>> str(told[0].message)
+        'dropped 1 of 2 rows (row 1), which have missing cells'
+    """
+    for name in names:
+        _check_name(name, frame, "inputs")
+    marked: BoolArray = np.asarray(frame[list(names)].isna().to_numpy().any(axis=1))
+    if marked.all():
+        raise InvalidInput(f"table must have a row without missing cells, got none of {len(frame)}")
+    if marked.any():
+        places = describe_rows(marked, labels=frame.index, word=str(frame.index.name or "row"))
+        warnings.warn(f"dropped {places}, which have missing cells", RowsDropped, stacklevel=2)
+    return frame.loc[~marked]
 
 
 def take_inputs(model: BaseEstimator, table: pd.DataFrame) -> pd.DataFrame | AnyArray:
@@ -91,20 +130,21 @@ def take_inputs(model: BaseEstimator, table: pd.DataFrame) -> pd.DataFrame | Any
     A model fitted to a table knows its columns by name, so that a new table may hold others and in any order. A model
     fitted to an array knows only how many there were: then the columns of the table are taken in their order.
     """
-    names = _names(model, list(table.columns))
+    names = input_names(model, list(table.columns))
     return _as_fitted(model, select_inputs(table, names, _categorical(model, names)))
 
 
 def take_inputs_and_target(
-    model: BaseEstimator, table: pd.DataFrame, target: str
+    model: BaseEstimator, table: pd.DataFrame, target: str, missing: str = "error"
 ) -> tuple[pd.DataFrame | AnyArray, FloatArray]:
-    """The inputs X as `take_inputs` and the responses y, shape (n,)."""
-    names = _names(model, [column for column in table.columns if column != target])
-    X, y = split_target(table, target, names, _categorical(model, names))
+    """The inputs X as `take_inputs` and the responses y, shape (n,); `missing` as in `split_target`."""
+    names = input_names(model, [column for column in table.columns if column != target])
+    X, y = split_target(table, target, names, _categorical(model, names), missing)
     return _as_fitted(model, X), y
 
 
-def _names(model: BaseEstimator, columns: list[str]) -> list[str]:
+def input_names(model: BaseEstimator, columns: list[str]) -> list[str]:
+    """Which of a table's columns are the inputs of a fitted model."""
     if hasattr(model, "feature_names_in_"):
         return [str(name) for name in model.feature_names_in_]
     if len(columns) != model.n_features_in_:
@@ -202,15 +242,17 @@ def learn_categories(X: ArrayLike, categorical: Sequence[str | int] | None) -> t
     columns = _columns(X)
     if isinstance(categorical, str):
         raise InvalidInput(f"categorical must be a list of columns, got {categorical!r}; pass [{categorical!r}]")
-    declared = {j for j in range(len(columns)) if is_frame(X) and _is_category(X.dtypes.iloc[j])}
+    kinds = _kinds(X, len(columns))
+    declared = {j for j, dtype in enumerate(X.dtypes) if _is_category(dtype)} if is_frame(X) else set()
     wanted = sorted(declared | {_column_index(which, columns) for which in categorical or ()})
     coders = tuple(CategoryCoder.learn(j, columns[j], _column(X, j)) for j in wanted)
-    text = [repr(columns[j]) for j in range(len(columns)) if j not in wanted and _holds_text(X, j)]
+    others = sorted(set(range(len(columns))) - set(wanted))
+    text = [repr(columns[j]) for j in others if kinds[j] not in "biufc" and _holds_text(X, j, kinds[j])]
     if text:
         raise InvalidInput(
             f"X must be numeric outside `categorical`, got text in {', '.join(text)}; name them in categorical="
         )
-    dates = [repr(columns[j]) for j in range(len(columns)) if j not in wanted and _holds_dates(X, j)]
+    dates = [repr(columns[j]) for j in others if kinds[j] in "mM"]
     if dates:
         raise InvalidInput(
             f"X must be numeric, got dates or durations in {', '.join(dates)}; turn them into numbers first"
@@ -232,7 +274,11 @@ def check_fit_data(
     except ValueError as error:
         raise InvalidInput(_with_rows(str(error), "y", y)) from error
     _require_finite(matrix, estimator)
-    return matrix, np.asarray(y, dtype=np.float64)
+    y = np.asarray(y, dtype=np.float64)
+    for name, values in (("X", matrix), ("y", y)):
+        if (largest := np.abs(values).max(initial=0.0)) > LARGEST:
+            raise InvalidInput(f"{name} must lie within ±{LARGEST:g}, got {largest:g}; use another unit")
+    return matrix, y
 
 
 def require_variation(y: FloatArray, n: int) -> None:
@@ -311,29 +357,26 @@ def _column_index(which: str | int, columns: list[str]) -> int:
     return int(which) % len(columns)
 
 
-def _dtype_kind(X: ArrayLike, j: int) -> str:
-    """Letter of the kind of a column's type, "O" for one that is not NumPy's."""
-    return str(getattr(X.dtypes.iloc[j] if is_frame(X) else _as_array(X).dtype, "kind", "O"))
+def _kinds(X: ArrayLike, d: int) -> list[str]:
+    """Letter of the kind of each column's type, "O" for one that is not NumPy's."""
+    if is_frame(X):
+        return [str(getattr(dtype, "kind", "O")) for dtype in X.dtypes]
+    return [_as_array(X).dtype.kind] * d
 
 
-def _holds_text(X: ArrayLike, j: int) -> bool:
-    kind = _dtype_kind(X, j)
+def _holds_text(X: ArrayLike, j: int, kind: str) -> bool:
     if not is_frame(X) and kind in "US":  # an array of text, in which a column may be numbers
         try:
             np.asarray(_as_array(X)[:, j], dtype=np.float64)
         except ValueError:
             return True
         return False
-    return kind not in "biufc" and any(isinstance(value, str) for value in _column(X, j))
+    return any(isinstance(value, str) for value in _column(X, j))
 
 
 def _is_category(dtype: object) -> bool:
     """Whether a column's type is pandas' `category`, which says by itself that its values name kinds."""
     return str(dtype) == "category"
-
-
-def _holds_dates(X: ArrayLike, j: int) -> bool:
-    return _dtype_kind(X, j) in "mM"
 
 
 def _encode(X: ArrayLike, coders: tuple[CategoryCoder, ...]) -> ArrayLike:

@@ -1,7 +1,8 @@
-"""Comma- and tab-separated text to a frame whose index is the line of the file on which each row stands.
+"""Delimited text to a frame whose index is the line of the file on which each row stands.
 
-pandas parses; this module refuses what pandas would quietly mend (repeated or missing names, too many values on a
-line), so that every later message can name a line. Which file, and what it is for, is left to `tables`.
+Commas, or semicolons or tabs as spreadsheets write them where the decimal sign is a comma. pandas parses; this module
+refuses what pandas would quietly mend (repeated or missing names, too many values on a line), so that every later
+message can name a line. Which file, and what it is for, is left to `tables`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from genbayes.errors import InvalidInput, UnreadableFile
@@ -19,13 +22,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def parse_delimited(content: bytes, name: str, separator: str = ",") -> pd.DataFrame:
+WITH_COMMA = re.compile(r'(?:^|[;\t])[ "]*[+-]?\d+,\d+(?:[eE][+-]?\d+)?[ "]*(?=[;\t\r]|$)', re.MULTILINE)
+WITH_POINT = re.compile(r'(?:^|[;\t])[ "]*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?[ "]*(?=[;\t\r]|$)', re.MULTILINE)
+
+
+def parse_delimited(content: bytes, name: str, separator: str | None = None) -> pd.DataFrame:
     r"""The table in a file's bytes; numbers stay numbers, `NA` and empty cells are missing, all else is text.
 
     Args:
         content: What the file holds, UTF-8.
         name: Its name, for messages.
-        separator: What stands between two values.
+        separator: What stands between two values; None to read it off the header: semicolons, tabs or commas. Between
+            semicolons and tabs the decimal sign may be a comma, if it is so throughout.
 
     Returns:
         One row a record; the index counts lines as an editor does, the header being line 1.
@@ -33,6 +41,8 @@ def parse_delimited(content: bytes, name: str, separator: str = ",") -> pd.DataF
     Example:
         >>> parse_delimited(b"x,y\n1,2\n\n3,4\n", "runs.csv").index.tolist()
         [2, 4]
+        >>> parse_delimited(b"x;y\n0,5;2\n", "runs.csv").to_dict("list")
+        {'x': [0.5], 'y': [2]}
     """
     import pandas as pd
 
@@ -40,12 +50,14 @@ def parse_delimited(content: bytes, name: str, separator: str = ",") -> pd.DataF
     if not text.strip():
         raise InvalidInput(f"table must have a header and rows, got the empty file {name!r}")
     try:
-        _check_header(next(_records(text, separator))[1], name, separator)
+        separator = separator or _separator(text)
+        require_names([column.strip() for column in next(_records(text, separator))[1]], name)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # else surplus values would be dropped
             frame = pd.read_csv(
                 io.StringIO(text),
                 sep=separator,
+                decimal="." if separator == "," else _decimal_sign(text, name),
                 index_col=False,  # else a surplus first value would become an index
                 skipinitialspace=True,
                 low_memory=False,  # one kind per column, whatever the length of the file
@@ -67,17 +79,40 @@ def _decode(content: bytes, name: str) -> str:
         ) from error
 
 
-def _check_header(header: list[str], name: str, separator: str) -> None:
-    names = [column.strip() for column in header]
-    if separator == "," and len(names) == 1 and ";" in names[0]:
-        raise InvalidInput(f"columns must be separated by commas, got semicolons in {name!r}; save it with commas")
-    if "" in names:
+def _separator(text: str) -> str:
+    """What stands between the names of the header, and as often in the first row where that is in doubt."""
+    by_comma, by_semicolon, by_tab = (_first_widths(text, separator) for separator in ",;\t")
+    is_even = len(set(by_semicolon)) == 1
+    if by_semicolon[0] > 1 and (by_comma[0] == 1 or is_even):
+        return ";"
+    return "\t" if by_tab[0] > 1 and by_comma[0] == 1 else ","
+
+
+def _first_widths(text: str, separator: str) -> list[int]:
+    """Values of the header and of the first row, were this the separator; a field without end is one value."""
+    try:
+        return [len(record) for _, record in islice(_records(text, separator), 2)]
+    except csv.Error:
+        return [1]
+
+
+def _decimal_sign(text: str, name: str) -> str:
+    comma, point = WITH_COMMA.search(text), WITH_POINT.search(text)
+    if comma is not None and point is not None:
+        both = " and ".join(repr(found.group().strip(' ;\t"')) for found in (comma, point))
+        raise InvalidInput(f"numbers must have one decimal sign, got {both} in {name!r}; write all with a point")
+    return "," if comma is not None else "."
+
+
+def require_names(columns: Sequence[str], name: str) -> None:
+    """Refuse columns without a name or of the same name; `name` is that of the file."""
+    if "" in columns:
         raise InvalidInput(
-            f"columns must have names, got none for column {names.index('') + 1} of {name!r}; "
+            f"columns must have names, got none for column {list(columns).index('') + 1} of {name!r}; "
             "name it, or leave it out if it only counts the rows"
         )
-    twice = next((column for i, column in enumerate(names) if column in names[:i]), None)
-    if twice is not None:
+    if len(set(columns)) < len(columns):
+        twice = Counter(columns).most_common(1)[0][0]
         raise InvalidInput(f"columns must have different names, got {twice!r} twice in {name!r}; rename one of them")
 
 

@@ -1,6 +1,6 @@
-"""Runs read from and written to files: CSV, tab-separated text and Parquet, chosen by the file's ending.
+"""Runs read from and written to files: delimited text, Parquet and, to read, workbooks, chosen by the file's ending.
 
-A table read here remembers where its rows stand in the file: its index is named `line` (text) or `row` (Parquet)
+A table read here remembers where its rows stand in the file: its index is named `line` (text) or `row` (the others)
 and counts from 1, so that a message can send the user to the right place. Columns are the business of `columns`.
 """
 
@@ -9,13 +9,15 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import zlib
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from genbayes.data.csv_reader import parse_delimited
-from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.data.csv_reader import parse_delimited, require_names
+from genbayes.errors import GenBayesError, InvalidInput, UnreadableFile
 from genbayes.validation import suggest
 from genbayes.writing import check_writable, write_atomically
 
@@ -38,13 +40,16 @@ def load_motorcycle() -> pd.DataFrame:
 
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 ENDINGS = [*SEPARATORS, ".parquet"]
+WORKBOOK = ".xlsx"  # is read only
+GZIP = b"\x1f\x8b"  # first bytes of a gzip file, whatever its name
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     r"""The table in a file; the format follows from the ending.
 
     Args:
-        path: A file ending in .csv, .csv.gz, .tsv, .tsv.gz or .parquet.
+        path: A file ending in .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .xlsx (with the extra `genbayes[xlsx]`). In
+            text between semicolons or tabs the decimal sign may be a comma.
 
     Returns:
         At least one row and one column; the index says where each row stands in the file.
@@ -60,11 +65,16 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     source = Path(path)
     if source.is_dir():
         raise UnreadableFile(f"path must name a file, got the directory {str(source)!r}; name a table in it")
-    ending, content = _ending(source), _read_bytes(source)
+    ending, content = _ending(source, [*ENDINGS, WORKBOOK]), _read_bytes(source)
     if ending == ".parquet":
         frame = _parse_parquet(content, source.name)
+    elif ending == WORKBOOK:
+        from genbayes.data.workbooks import parse_workbook
+
+        frame = parse_workbook(content, source.name)
     else:
-        frame = parse_delimited(_unpack(content, source), source.name, SEPARATORS[ending])
+        separator = None if SEPARATORS[ending] == "," else SEPARATORS[ending]
+        frame = parse_delimited(_unpack(content, source), source.name, separator)
     if frame.empty:
         raise InvalidInput(f"table must have rows below its header, got none in {source.name!r}")
     return frame
@@ -107,10 +117,10 @@ def check_table_path(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _ending(path: Path) -> str:
-    ending = next((known for known in ENDINGS if path.name.lower().endswith(known)), None)
+def _ending(path: Path, endings: Sequence[str] = ENDINGS) -> str:
+    ending = next((known for known in endings if path.name.lower().endswith(known)), None)
     if ending is None:
-        listed = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        listed = f"{', '.join(endings[:-1])} or {endings[-1]}"
         raise InvalidInput(f"path must end in {listed}, got {str(path)!r}")
     return ending
 
@@ -128,7 +138,7 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _unpack(content: bytes, path: Path) -> bytes:
-    if path.suffix.lower() != ".gz":
+    if path.suffix.lower() != ".gz" and not content.startswith(GZIP):
         return content
     try:
         return gzip.decompress(content)
@@ -154,14 +164,23 @@ def _parse_parquet(content: bytes, name: str) -> pd.DataFrame:
 
     try:
         table = parquet.ParquetFile(io.BytesIO(content)).read()
-    except (pa.ArrowException, OSError) as error:
+        require_names([str(column) for column in table.column_names], name)
+        frame = _as_frame(table)
+    except GenBayesError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, TypeError, NotImplementedError) as error:
         raise UnreadableFile(f"table must be a Parquet file, got a damaged or foreign one in {name!r}") from error
-    names = table.column_names
-    twice = next((column for i, column in enumerate(names) if column in names[:i]), None)
-    if twice is not None:
-        raise InvalidInput(f"columns must have different names, got {twice!r} twice in {name!r}; rename one of them")
-    frame: pd.DataFrame = table.to_pandas()
-    frame = frame.reset_index(drop=frame.index.names == [None])  # a named index is a column like the others
     frame.columns = frame.columns.map(str)
     frame.index = pd.RangeIndex(1, len(frame) + 1, name="row")
     return frame
+
+
+def _as_frame(table: Any) -> pd.DataFrame:
+    """The columns of an Arrow table; a named index is a column like the others, a nameless one is none."""
+    frame: pd.DataFrame
+    try:
+        frame = table.to_pandas()
+        return frame.reset_index(drop=frame.index.names == [None])
+    except Exception:  # what pandas once wrote beside the columns is damaged or does not fit them; they stand alone
+        frame = table.replace_schema_metadata(None).to_pandas()
+        return frame[[column for column in frame.columns if not re.fullmatch(r"__index_level_\d+__", str(column))]]

@@ -45,6 +45,10 @@ class StoreUnavailable(GenBayesError, OSError):
     """The database is locked or out of reach, and stayed so for as long as was waited; nothing was lost."""
 
 
+class StoreRefused(StoreUnavailable):
+    """The database answered that waiting would not help: it is not there, or does not let this user in."""
+
+
 class LeaseLost(GenBayesError, RuntimeError):
     """A lease was to be renewed that is another worker's by now, or whose trial is finished."""
 

@@ -6,6 +6,7 @@ Every file that genbayes writes goes through here, so an interrupt or a full dis
 import errno
 import math
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -128,3 +129,18 @@ def _usual_mode(target: Path) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
+
+# What a terminal obeys instead of showing it: control characters, and those that turn the direction of text.
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""A text of others as a terminal may show it: escape sequences are spelt out, lines and tabs stay.
+
+    Example:
+        >>> visible("\x1b[2Jgone\r\n")
+        '\\x1b[2Jgone\n'
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return OBEYED.sub(lambda found: ascii(found[0])[1:-1], lines)

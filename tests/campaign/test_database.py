@@ -136,6 +136,25 @@ def test_readers_keep_nobody_waiting_and_a_lock_is_waited_for_or_told_with_what_
     assert Campaign.open(f"sqlite:///{file}", "small").ask().number == 2
 
 
+def test_who_waits_for_a_turn_to_write_looks_often_and_at_random_moments(file: Path, monkeypatch) -> None:
+    """SQLite's own wait grows to a tenth of a second, and of many workers one may wait for ever."""
+    campaign, pauses, sleep = Campaign.open(f"sqlite:///{file}", "small"), [], time.sleep
+    holder = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    holder.execute("BEGIN IMMEDIATE")
+
+    def note(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 20:
+            holder.execute("ROLLBACK")
+        sleep(seconds)
+
+    monkeypatch.setattr("genbayes.campaign.database.time.sleep", note)
+    assert campaign.ask().number == 1
+    holder.close()
+    assert len(pauses) == len(set(pauses)) == 20
+    assert max(pauses) < 0.01
+
+
 def test_a_read_only_database_can_be_looked_at_but_not_written_to(file: Path) -> None:
     campaign = Campaign.open(f"sqlite:///file:{file}?mode=ro&uri=true", "small")
     assert campaign.status().n_open == 3

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from io import BytesIO
 from pathlib import Path
@@ -13,12 +12,14 @@ from unittest.mock import DEFAULT, Mock
 import pytest
 
 from genbayes import Box, Campaign
+from genbayes.campaign.command import Command, fill, read_responses
 from genbayes.campaign.responses import LONGEST_LINE
-from genbayes.campaign.running import SimulationFailed, Stopped, StopSignal
+from genbayes.campaign.running import SimulationFailed
 from genbayes.campaign.trial import Trial
-from genbayes.campaign.worker import Command, fill, read_responses, work
+from genbayes.campaign.worker import wait_for_campaign, work
+from genbayes.cli.console import print_facts, print_news
 from genbayes.data import Choice
-from genbayes.errors import InvalidInput, SimulatorBroken, StoreUnavailable
+from genbayes.errors import InvalidInput, SimulatorBroken, StoreRefused, StoreUnavailable
 
 GENBAYES = [sys.executable, "-c", "from genbayes.cli.main import run; run()"]
 SOON = 60.0  # seconds; a busy machine needs some of them
@@ -152,7 +153,7 @@ def test_the_response_of_a_program_is_what_it_prints_last_or_writes(
     ],
 )
 def test_a_program_that_fails_says_why(program, tmp_path, monkeypatch, script, settings: dict, error, sentence) -> None:
-    monkeypatch.setattr("genbayes.campaign.worker.GRACE", 0.3)
+    monkeypatch.setattr("genbayes.campaign.process.GRACE", 0.3)
     command = program(script, **settings)
     if script is None:
         (tmp_path / "simulate.sh").unlink()
@@ -240,17 +241,97 @@ def test_a_last_line_that_is_no_response_is_told(text: str, error: type, sentenc
         read_responses(BytesIO(text.encode()), ["y"], "rule")
 
 
-def test_a_program_that_hangs_is_ended_with_its_children(program, tmp_path: Path) -> None:
-    started = time.monotonic()
-    with pytest.raises(SimulationFailed, match="no result within 0.4 s; the program was stopped"):
-        program(f"sleep 60 & echo $! > {tmp_path}/child; wait", timeout=0.4)(TRIAL)
-    assert time.monotonic() - started < 10
-    wait_for(lambda: is_gone(int((tmp_path / "child").read_text())))
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sh", "-c", "sim {gas}"],
+        ["/bin/bash", "-lc", "{gas}"],
+        ["env", "A=1", "nice", "bash", "-ec", "sim --gas={gas}"],
+        ["python3.11", "-c", "print('{gas}')"],
+        ["perl", "-e", "print '{gas}'"],
+        ["ssh", "node7", "./sim", "{gas}"],  # which gives its words to a shell
+    ],
+)
+def test_text_is_not_put_into_code_and_the_variable_to_use_is_named(words: list[str], monkeypatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: name)
+    with pytest.raises(InvalidInput, match=r'must not put text into code .* got {gas} in .*; write "\$GENBAYES_GAS"'):
+        Command(words, SPACE)
 
 
-def test_a_stop_signal_ends_the_program(program, tmp_path: Path) -> None:
-    stop = StopSignal()
-    threading.Timer(0.3, stop.set).start()
-    with pytest.raises(Stopped):
-        program(f"echo $$ > {tmp_path}/pid; sleep 60", stop=stop)(TRIAL)
-    wait_for(lambda: is_gone(int((tmp_path / "pid").read_text())))
+@pytest.mark.parametrize(
+    "words", [["sh", "-c", "sim {mach} {number}"], ["sh", "sim.sh", "{gas}"], ["sh", "-c", 'sim "$1"', "sim", "{gas}"]]
+)
+def test_numbers_may_stand_in_code_and_text_may_be_an_argument(words: list[str]) -> None:
+    Command(words, SPACE)
+
+
+def test_inputs_are_environment_variables_where_their_names_allow(program) -> None:
+    space = Box(
+        {"gas": Choice("a b; $(exit 1)", "O2"), "wall temp.": (0, 9), "trial": (0, 9), "Q": (0, 9), "q": (0, 9)}
+    )
+    trial = Trial(3, {"gas": "a b; $(exit 1)", "wall temp.": 1.5, "trial": 7, "Q": 1, "q": 2}, lease=1)
+    script = """
+        test "$GENBAYES_GAS" = 'a b; $(exit 1)' || exit 1
+        test "$GENBAYES_TRIAL" = 3 || exit 2
+        test -z "$GENBAYES_Q" || exit 3
+        sh -c 'test "$GENBAYES_GAS" = "a b; \\$(exit 1)"' || exit 4
+        echo $GENBAYES_WALL_TEMP_
+    """
+    command = program(script)
+    command.space = space
+    assert command(trial) == (1.5,)
+
+
+def test_a_worker_waits_for_a_database_that_is_not_up_yet(make_campaign, monkeypatch) -> None:
+    campaign, told = make_campaign(), []
+    away = StoreUnavailable("No answer from the database")
+    monkeypatch.setattr(Campaign, "open", Mock(side_effect=[away, away, campaign]))
+    monkeypatch.setattr("genbayes.campaign.worker.IDLE", 0.01)
+    assert wait_for_campaign("sqlite:///a.db", "a", announce=told.append) is campaign
+    assert told == ["No answer from the database"]  # once
+
+
+@pytest.mark.parametrize(
+    ("error", "seconds"), [(StoreRefused("no such database"), None), (StoreUnavailable("gone"), 0.0)]
+)
+def test_what_waiting_cannot_mend_ends_a_worker_at_once_as_does_its_time(monkeypatch, error, seconds) -> None:
+    monkeypatch.setattr(Campaign, "open", Mock(side_effect=error))
+    with pytest.raises(type(error), match=str(error)):
+        wait_for_campaign("sqlite:///a.db", "a", seconds=seconds)
+
+
+def test_a_signal_ends_a_worker_that_waits(monkeypatch) -> None:
+    monkeypatch.setattr(Campaign, "open", Mock(side_effect=StoreUnavailable("gone")))
+    assert wait_for_campaign("sqlite:///a.db", "a", announce=lambda why: signal.raise_signal(signal.SIGTERM)) is None
+
+
+def test_a_worker_is_started_before_its_postgresql_server(server, postgres_url: str, make_campaign) -> None:
+    campaign = make_campaign(url=postgres_url, n_initial=1, budget=1)
+    server.stop("fast")
+    try:
+        process = start_worker(campaign, "--", "echo", "7")
+        assert "waiting: No answer from the database" in process.stderr.readline()
+    finally:
+        server.start()
+    _, err = process.communicate(timeout=SOON)
+    assert (process.returncode, "trial 1: y = 7.0" in err) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [(("/test_", "/nope_"), "database .* does not exist"), (("genbayes@", "who@"), "role .* does not")],
+)
+def test_a_wrong_name_or_user_ends_a_worker_at_once(postgres_url: str, change, reason: str) -> None:
+    with pytest.raises(StoreRefused, match=f"refuses the connection .*{reason}.*; check its name, user and password"):
+        wait_for_campaign(postgres_url.replace(*change), "a")
+
+
+def test_escape_sequences_of_a_program_reach_no_terminal(make_campaign, capsys) -> None:
+    campaign = make_campaign(n_initial=1, budget=1)
+    hostile = r"printf '\033]0;owned\007\033[2J\302\233' >&2; exit 1"
+    work(campaign, ["sh", "-c", hostile], listen=lambda trial, outcome, what: print_news(what))
+    print_facts("title", {str(number): reason for number, reason in campaign.status().failures})
+    out, err = capsys.readouterr()
+    for text in (out, err, campaign.to_frame()["reason"].iloc[0]):
+        assert r"\x1b]0;owned\x07\x1b[2J\x9b" in text.replace("\n", "").replace(" ", "")
+        assert not any((ord(letter) < 32 and letter not in "\n\t") or 127 <= ord(letter) < 160 for letter in text)

@@ -45,6 +45,7 @@ from genbayes.data.box import Point
 from genbayes.errors import BudgetSpent, InvalidInput, MissingExtra, RepeatKept, RunFailed
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice, check_count, check_nonnegative
+from genbayes.writing import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -331,7 +332,7 @@ class Campaign:
             "failed"; "again" where it had failed; "late" where it is done or belongs to another now: nothing changes.
         """
         number, lease = _number_and_lease(trial)
-        return self._store.write(lambda ledger: ledger.fail(number, lease, str(reason)))
+        return self._store.write(lambda ledger: ledger.fail(number, lease, visible(str(reason))))
 
     def renew(self, trial: Trial) -> None:
         """Begin the lease of a long run anew.

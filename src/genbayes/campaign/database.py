@@ -7,18 +7,28 @@ happened. What databases say when they fail is put into our words by `explain`.
 
 from __future__ import annotations
 
+import random
+import re
 import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
-from genbayes.errors import GenBayesError, InvalidInput, MissingExtra, StoreUnavailable, UnreadableFile, UnwritableFile
+from genbayes.errors import (
+    GenBayesError,
+    InvalidInput,
+    MissingExtra,
+    StoreRefused,
+    StoreUnavailable,
+    UnreadableFile,
+    UnwritableFile,
+)
 from genbayes.validation import suggest
 
 T = TypeVar("T")
@@ -26,6 +36,8 @@ T = TypeVar("T")
 PATIENCE = 60.0  # seconds to wait for a database that is locked or out of reach
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two tries; doubled each time
 CONNECT_SECONDS = 10  # libpq's own time limit
+TURN_PAUSE = 0.001, 0.006  # seconds between two tries to be the one who writes to SQLite, drawn anew each time
+WRITE = "BEGIN IMMEDIATE"
 BEGIN = "genbayes_begin"  # the option of a connection that says how its transaction begins
 
 # Both count seconds since 1970. clock_timestamp, not now(): the latter stands still while a transaction waits.
@@ -38,6 +50,15 @@ BACKENDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": 
 # Classes of SQLSTATE that pass: 08 connection, 40 serialisation and deadlock, 53 resources, 55 lock not to be had,
 # 57 operator intervention (shutdown, restart). Without a code the line broke before the server could say anything.
 PASSING_STATES = ("08", "40", "53", "55", "57")
+
+
+# What waiting does not mend: 28 authorisation, 3D no such database. While a connection is being made, PostgreSQL says
+# it in words only; those of other languages are waited for.
+REFUSED_STATES = ("28", "3D")
+REFUSED = re.compile(
+    r"(database|role) \".*\" does not exist|authentication failed|no password supplied|no pg_hba.conf entry"
+    r"|not permitted to log in|permission denied for database|is not currently accepting connections"
+)
 
 
 class Database:
@@ -93,7 +114,7 @@ class Database:
             StoreUnavailable: The database was locked or out of reach for too long.
         """
         # A writer takes its place at once: one that has begun by reading may find no way to go on.
-        return self._transact(work, "BEGIN IMMEDIATE", self.patience)
+        return self._transact(work, WRITE, self.patience)
 
     def use_wal(self) -> None:
         """Let readers and a writer of an SQLite file work at once; the file remembers it."""
@@ -119,7 +140,7 @@ def _make_engine(url: URL, patience: float) -> Engine:
     if url.get_backend_name() == "sqlite":
         engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": patience})
         event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
+        event.listen(engine, "begin", lambda connection: _begin_sqlite(connection, patience))
     else:
         limits = {"connect_timeout": CONNECT_SECONDS, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
         try:
@@ -138,10 +159,31 @@ def _set_up_sqlite(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> No
     connection.execute("PRAGMA synchronous=FULL")  # what is committed survives a loss of power, too
 
 
-def _begin_sqlite(connection: Connection) -> None:
-    begin = connection.get_execution_options().get(BEGIN, "BEGIN IMMEDIATE")
-    if begin:
+def _begin_sqlite(connection: Connection, patience: float) -> None:
+    begin = connection.get_execution_options().get(BEGIN, WRITE)
+    if begin == WRITE:
+        _take_turn(cast(sqlite3.Connection, connection.connection.dbapi_connection), patience)
+    elif begin:
         connection.exec_driver_sql(begin)
+
+
+def _take_turn(connection: sqlite3.Connection, patience: float) -> None:
+    """Begin to write as soon as nobody else does.
+
+    SQLite's own wait sleeps longer and longer, up to a tenth of a second, and who has just written comes first again
+    and again. Short waits of random length let anybody have the next turn.
+    """
+    started = time.monotonic()
+    connection.execute("PRAGMA busy_timeout=0")
+    while True:
+        try:
+            connection.execute(WRITE)
+            break
+        except sqlite3.OperationalError as error:
+            if not is_passing(error) or time.monotonic() - started > patience:
+                raise
+        time.sleep(random.uniform(*TURN_PAUSE))
+    connection.execute(f"PRAGMA busy_timeout={round(1000 * patience)}")
 
 
 def _set_up_postgres(connection: DBAPIConnection, patience: float) -> None:
@@ -200,11 +242,19 @@ def is_passing(error: Exception) -> bool:
     return str(state).startswith(PASSING_STATES)
 
 
+def is_refused(cause: object) -> bool:
+    """Whether a database has answered that there is no way in, as opposed to not yet or not any more."""
+    state = getattr(cause, "sqlstate", None)
+    return REFUSED.search(str(cause)) is not None if state is None else str(state).startswith(REFUSED_STATES)
+
+
 def explain(error: Exception, url: URL) -> GenBayesError:
     """The error that a user should see, with what to do."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     said = " ".join(str(cause).split()).rstrip(".")
     place = repr(show_url(url))
+    if url.get_backend_name() != "sqlite" and is_refused(cause):
+        return StoreRefused(f"The database {place} refuses the connection ({said}); check its name, user and password")
     if url.get_backend_name() != "sqlite":
         return StoreUnavailable(f"No answer from the database {place} ({said})")
     if "locked" in said or "busy" in said:

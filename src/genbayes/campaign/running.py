@@ -33,6 +33,7 @@ from genbayes.errors import (
     StoreUnavailable,
     UnwritableFile,
 )
+from genbayes.writing import visible
 
 if TYPE_CHECKING:
     from genbayes.campaign.campaign import Campaign
@@ -335,5 +336,5 @@ def _ended(flying: dict[Future[object], Trial]) -> list[Future[object]]:
 def _reason(error: Exception) -> str:
     """Why a run failed, for those who read the status; the end of a long text says most."""
     is_said = isinstance(error, (SimulationFailed, InvalidInput))
-    text = str(error) if is_said else "".join(traceback.format_exception_only(error)).strip()
+    text = visible(str(error) if is_said else "".join(traceback.format_exception_only(error)).strip())
     return text if len(text) <= LONGEST_REASON else "..." + text[-LONGEST_REASON:]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from genbayes.errors import InvalidInput
-from genbayes.writing import jsonable
+from genbayes.writing import OBEYED, jsonable, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,7 +76,7 @@ def print_news(sentence: str, quiet: bool = False) -> None:
     if not quiet:
         from rich.text import Text
 
-        standard_error().print(Text(sentence, style="dim"), soft_wrap=True)
+        standard_error().print(Text(visible(sentence), style="dim"), soft_wrap=True)
 
 
 def print_start(sentence: str, quiet: bool = False) -> None:
@@ -86,7 +86,8 @@ def print_start(sentence: str, quiet: bool = False) -> None:
 
 def print_json(answer: Mapping[str, object]) -> None:
     """One JSON object on standard output; what JSON cannot say (NaN, infinity) becomes null."""
-    print(json.dumps(jsonable(answer), ensure_ascii=False, allow_nan=False))
+    text = json.dumps(jsonable(answer), ensure_ascii=False, allow_nan=False)
+    print(OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # JSON has spelt out only some of them
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:
@@ -98,9 +99,9 @@ def print_facts(title: str, facts: Mapping[str, str]) -> None:
     grid.add_column(style="cyan", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in facts.items():
-        grid.add_row(Text(f"  {name}"), Text(value))
+        grid.add_row(Text(f"  {visible(name)}"), Text(visible(value)))
     console = standard_output()
-    console.print(Text(title, style="bold"), soft_wrap=True)
+    console.print(Text(visible(title), style="bold"), soft_wrap=True)
     console.print(grid)
 
 
@@ -114,12 +115,12 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for i, column in enumerate(columns):
         numbers = all(row[i][:1] in "-0123456789" for row in cells)
-        table.add_column(Text(column), justify="right" if numbers else "left", overflow="fold")
+        table.add_column(Text(visible(column)), justify="right" if numbers else "left", overflow="fold")
     for row in cells:
-        table.add_row(*[Text(cell) for cell in row])
+        table.add_row(*[Text(visible(cell)) for cell in row])
     console = standard_output()
     if title:
-        console.print(Text(title, style="bold"), soft_wrap=True)
+        console.print(Text(visible(title), style="bold"), soft_wrap=True)
     console.print(table)
     if note:
         print_sentence(note, style="dim")
@@ -130,7 +131,7 @@ def print_sentence(sentence: str, style: str = "") -> None:
     from rich.text import Text
 
     console = standard_output()
-    console.print(Text(sentence, style=style), soft_wrap=not console.is_terminal)
+    console.print(Text(visible(sentence), style=style), soft_wrap=not console.is_terminal)
 
 
 def print_next(*commands: str) -> None:
@@ -140,7 +141,7 @@ def print_next(*commands: str) -> None:
     console = standard_output()
     console.print(Text("\nNext", style="bold"))
     for command in commands:
-        console.print(Text(f"  {command}", style="green"), soft_wrap=True)
+        console.print(Text(f"  {visible(command)}", style="green"), soft_wrap=True)
 
 
 def route_warnings() -> None:
@@ -162,7 +163,7 @@ def route_warnings() -> None:
 def _say(word: str, style: str, sentence: str) -> None:
     from rich.text import Text
 
-    one_line = " ".join(sentence.split())
+    one_line = visible(" ".join(sentence.split()))
     standard_error().print(Text.assemble((word, style), " ", one_line), soft_wrap=True)
 
 

@@ -11,6 +11,7 @@ import typer
 from genbayes.cli.console import check_paths, print_facts, print_json, print_next, print_table, shows_progress
 from genbayes.cli.options import AsJson, Seed, shell_word
 from genbayes.errors import InvalidInput
+from genbayes.writing import visible
 
 if TYPE_CHECKING:
     from genbayes.campaign import Campaign, Trial
@@ -268,7 +269,8 @@ def export(
         rows = None if output is not None else frame.astype(object).where(frame.notna(), None).to_dict("list")
         print_json({"rows": len(frame), "table": output and str(output), "columns": rows and _plain(rows)})
     elif output is None:
-        frame.to_csv(sys.stdout, index=False)
+        words = {name: frame[name].map(visible, na_action="ignore") for name in ("worker", "reason") if name in frame}
+        frame.assign(**words).to_csv(sys.stdout, index=False)
     else:
         print_facts(f"Wrote {len(frame):,} rows", {"table": str(output), "columns": ", ".join(frame.columns)})
 

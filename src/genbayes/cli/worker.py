@@ -11,7 +11,7 @@ from genbayes.cli.design import NameArgument, UrlArgument
 from genbayes.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from genbayes.campaign import Status
+    from genbayes.campaign import Status, Tally
 
 
 def worker(
@@ -50,11 +50,15 @@ def worker(
 
     Example: genbayes worker sqlite:///rocket.db rocket --timeout 600 -- ./simulate.sh {mach} {alpha}
     """
-    from genbayes.campaign import Campaign
-    from genbayes.campaign.worker import work
+    from genbayes.campaign import Tally
+    from genbayes.campaign.worker import wait_for_campaign, work
 
+    campaign = wait_for_campaign(url, name, seconds=seconds, announce=lambda why: print_news(f"waiting: {why}", quiet))
+    if campaign is None:
+        _show(Tally(), as_json)
+        return
     tally = work(
-        Campaign.open(url, name),
+        campaign,
         command or [],
         timeout=timeout,
         retries=retries,
@@ -69,6 +73,10 @@ def worker(
         listen=lambda trial, outcome, what: print_news(_say(trial.number, outcome, what), quiet),
         announce=None if quiet else lambda status: print_news(tell_end(status, budget or status.budget, seconds)),
     )
+    _show(tally, as_json)
+
+
+def _show(tally: Tally, as_json: bool) -> None:
     if as_json:
         print_json(tally.to_dict())
         return

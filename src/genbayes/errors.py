@@ -119,3 +119,7 @@ class ConstantSummaries(GenBayesWarning):
 
 class RoundsStopped(GenBayesWarning):
     """Truncated rounds could not follow the posterior as closely as they should; the text says what was done."""
+
+
+class FewEffectiveDraws(GenBayesWarning):
+    """A few draws carry nearly all importance weight, so that moments from them are not to be relied on."""

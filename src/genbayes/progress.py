@@ -42,6 +42,33 @@ def show_progress(title: str, visible: bool) -> Iterator[Report | None]:
 
 
 @contextmanager
+def show_count(title: str, visible: bool) -> Iterator[Callable[[int, int, str], None]]:
+    """A function to report (done, all, note) to, drawn as a bar with the time left inside the block.
+
+    Example:
+        >>> with show_count("simulating", visible=False) as report:
+        ...     report(10, 100, "nothing is shown")
+    """
+    if not visible:
+        yield lambda done, all_of_them, note: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("[progress.description]{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None, note="")
+        yield lambda done, all_of_them, note: bar.update(task, completed=done, total=all_of_them, note=note)
+
+
+@contextmanager
 def show_stage(title: str, visible: bool) -> Iterator[Callable[[str], None]]:
     """A function to call with what is about to be done; inside the block it is shown with a clock.
 

@@ -16,8 +16,7 @@ from scipy import stats
 from genbayes.arrays import FloatArray
 from genbayes.inference import Prior, as_prior
 from genbayes.inference.answers import PosteriorAnswers
-from genbayes.inference.checks import CheckedEstimator, HeldOut
-from genbayes.inference.novelty import Novelty
+from genbayes.inference.checks import CheckedEstimator
 from genbayes.seeding import as_generator
 
 SD = np.sqrt(0.5)
@@ -83,9 +82,7 @@ class GaussianEstimator(CheckedEstimator):
         rng = np.random.default_rng(seed)
         theta, y = pairs(n, k, rng)
         self.prior_ = as_prior([stats.norm(0, 1)] * k)
-        self.held_out_ = HeldOut.beside(theta, y, pairs(2000, k, rng))
-        self.novelty_ = Novelty.fit(pairs(2000, k, rng)[1], rng)
-        self.dropped_ = {}
+        self._keep_for_checks((theta, y), pairs(2000, k, rng), rng)
         self.narrow = narrow
 
     def condition_on_summaries(self, s: FloatArray, *, is_single: bool = False) -> Any:

@@ -16,7 +16,7 @@ from typing import Annotated, NoReturn, Protocol, runtime_checkable
 import typer
 
 import genbayes
-from genbayes.cli import bench, design
+from genbayes.cli import bench, design, infer
 from genbayes.cli.compare import compare
 from genbayes.cli.console import StoppedError, print_error, route_warnings
 from genbayes.cli.demo import demo
@@ -42,6 +42,7 @@ for command in (demo, fit, predict, evaluate, compare, worker):
     app.command()(command)
 bench.mount(app)
 app.add_typer(design.app, name="design")
+app.add_typer(infer.app, name="infer")
 
 
 @app.callback(invoke_without_command=True)

@@ -5,13 +5,33 @@ from typing import TYPE_CHECKING
 from genbayes.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from genbayes.inference.calibration import CalibrationReport, check_calibration
     from genbayes.inference.estimator import PosteriorEstimator
+    from genbayes.inference.importance import WeightedDraws
     from genbayes.inference.posterior import Posterior
     from genbayes.inference.prior import Prior, as_prior
+    from genbayes.inference.regions import MarginRegion, Region
 
-__all__ = ["Posterior", "PosteriorEstimator", "Prior", "as_prior"]
+__all__ = [
+    "CalibrationReport",
+    "MarginRegion",
+    "Posterior",
+    "PosteriorEstimator",
+    "Prior",
+    "Region",
+    "WeightedDraws",
+    "as_prior",
+    "check_calibration",
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
-    {"estimator": ["PosteriorEstimator"], "posterior": ["Posterior"], "prior": ["Prior", "as_prior"]},
+    {
+        "calibration": ["CalibrationReport", "check_calibration"],
+        "estimator": ["PosteriorEstimator"],
+        "importance": ["WeightedDraws"],
+        "posterior": ["Posterior"],
+        "prior": ["Prior", "as_prior"],
+        "regions": ["MarginRegion", "Region"],
+    },
 )

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.diagnostics.diagnosis import Reliability, find, interval_reliability, quantile_reliability
+from genbayes.diagnostics.diagnosis import TAU, Reliability, find, interval_reliability
+from genbayes.metrics import share_band, share_p_value
 from genbayes.persistence import State
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 SIGNIFICANT = 0.05  # chance that a calibrated estimator fails any of the checks
 LEVELS = (0.5, 0.9, 0.95)  # coverages that are reported
-DENSITY, DISTANCE = "joint density", "distance to a reference (TARP)"
+DENSITY, DISTANCE = "joint density", "reference distance (TARP)"
 SLIGHT = 0.02
 FEW = 200  # pairs below which only gross errors show
 
@@ -67,10 +69,11 @@ class Check:
         """Whether draws are ordered by one parameter."""
         return self.name not in (DENSITY, DISTANCE)
 
-    @property
+    @cached_property
     def curve(self) -> Reliability:
         """Share of ranks below each level, with the simultaneous band."""
-        return quantile_reliability(self.u, self.u, np.ones(len(self.u)), len(self.u))
+        share = np.mean(self.u[:, None] <= TAU, axis=0)
+        return Reliability(TAU, share, *share_band(TAU, len(self.u)), share_p_value(share, TAU, len(self.u)))
 
     @property
     def p_value(self) -> float:

@@ -7,24 +7,26 @@ file keeps the held-out pairs, so that they give the same answer after loading.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import BoolArray, FloatArray
 from genbayes.inference.calibration import CalibrationReport, check_calibration, nearest_reference
 from genbayes.inference.novelty import Novelty
 from genbayes.inference.prior import Prior
 from genbayes.inference.regions import ConformalScores
+from genbayes.persistence import State
 
 if TYPE_CHECKING:
     from genbayes.inference.posterior import Posterior
 
 N_DRAWS = 256  # per held-out pair, among which theta is ranked
 MOST_CHECKED = 1_000  # held-out pairs that are ranked; regions use all
+MOST_KEPT = 5_000  # training pairs that a file keeps to look at predictions by
 MOST_TRAINED = 2_000  # training pairs among which a reference point is looked for
 
 
@@ -57,14 +59,20 @@ class CheckedEstimator:
 
     Attributes:
         held_out_: Pairs that the fit has not seen.
+        simulated_: Some of all pairs, parameters and summaries, to look at predictions by.
         novelty_: Where the simulations lie.
+        response_names_: What the summaries are called.
         dropped_: Simulations that were not used, by reason.
+        notes_: Sentences on where the pairs come from.
     """
 
     prior_: Prior
     held_out_: HeldOut
+    simulated_: tuple[FloatArray, FloatArray]
     novelty_: Novelty
-    dropped_: Mapping[str, int]
+    response_names_: tuple[str, ...]
+    dropped_: dict[str, int]
+    notes_: tuple[str, ...]
 
     def condition_on_summaries(self, s: FloatArray, *, is_single: bool = False) -> Posterior:
         """The posteriors given summaries of y, shape (o, q)."""
@@ -98,10 +106,48 @@ class CheckedEstimator:
         posterior = self.condition_on_summaries(self.held_out_.summaries)
         return ConformalScores.of(posterior, self.held_out_.theta, np.random.default_rng(1))
 
-    def _forget_checks(self) -> None:
-        """A new fit makes what was computed from an earlier one invalid."""
-        for name in ("report_", "conformal_scores_"):
-            self.__dict__.pop(name, None)
+    def _keep_for_checks(
+        self,
+        held_out: tuple[FloatArray, FloatArray],
+        trained: tuple[FloatArray, FloatArray],
+        rng: np.random.Generator,
+        names: Sequence[str] = (),
+    ) -> None:
+        """Keep what checks need, from parameters (., k) and summaries (., q) of pairs held out and trained on.
 
-    def _warn_outside(self, s: FloatArray, names: Sequence[str] | None, strict: bool) -> Any:
-        return self.novelty_.warn(s, names, strict=strict)
+        Args:
+            held_out: Pairs that nothing was learnt from.
+            trained: Pairs that were.
+            rng: Divides the simulations in two.
+            names: What the summaries are called, as far as the user said.
+        """
+        for name in ("report_", "conformal_scores_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        q = held_out[1].shape[1]
+        self.response_names_ = tuple(names) if len(names) == q else tuple(f"y{j + 1}" for j in range(q))
+        self.held_out_ = HeldOut.beside(*held_out, trained)
+        self.simulated_ = trained[0][:MOST_KEPT], trained[1][:MOST_KEPT]
+        self.novelty_ = Novelty.fit(np.vstack([trained[1], held_out[1]]), rng)
+        self.dropped_, self.notes_ = {}, ()
+
+    def _warn_outside(self, s: FloatArray, strict: bool) -> BoolArray:
+        """Which observations lie outside what was simulated, (o, q) -> (o,), with a warning or refused."""
+        return self.novelty_.warn(s, self.response_names_, strict=strict)
+
+    def _checks_to_state(self) -> State:
+        """What `_keep_for_checks` kept."""
+        values = {"response_names": list(self.response_names_), "dropped": dict(self.dropped_), "notes": [*self.notes_]}
+        arrays = {f"held_{name}": array for name, array in vars(self.held_out_).items()}
+        arrays |= {"simulated_theta": self.simulated_[0], "simulated_summaries": self.simulated_[1]}
+        return State("Checks", values, arrays).with_part("novelty", self.novelty_.to_state())
+
+    def _checks_from_state(self, state: State) -> None:
+        k = self.prior_.k
+        theta, s = state.array("held_theta", (None, k)), state.array("held_summaries", (None, None))
+        self.held_out_ = HeldOut(theta, s, state.array("held_reference", theta.shape))
+        kept = state.array("simulated_theta", (None, k))
+        self.simulated_ = kept, state.array("simulated_summaries", (len(kept), s.shape[1]))
+        self.novelty_ = Novelty.from_state(state.nested("novelty"))
+        self.response_names_ = tuple(str(name) for name in state.value("response_names"))
+        self.dropped_ = {str(reason): int(count) for reason, count in state.value("dropped").items()}
+        self.notes_ = tuple(str(sentence) for sentence in state.value("notes"))

@@ -24,8 +24,7 @@ from genbayes.arrays import FloatArray, IntArray
 from genbayes.errors import ConstantSummaries, DuplicatePairs, InvalidInput
 from genbayes.inference.chain import Chain
 from genbayes.inference.chain_training import fit_chain, n_held_out
-from genbayes.inference.checks import CheckedEstimator, HeldOut
-from genbayes.inference.novelty import Novelty
+from genbayes.inference.checks import CheckedEstimator
 from genbayes.inference.posterior import Posterior
 from genbayes.inference.prior import Prior, as_prior
 from genbayes.inference.prior_check import warn_unless_from_prior
@@ -37,6 +36,7 @@ from genbayes.inference.scalar import (
     network_wins,
 )
 from genbayes.inference.scales import SummaryScale, ThetaScale
+from genbayes.inference.sources import PairSources
 from genbayes.inference.summaries import Array, LearntSummary, as_summary, restore_summary
 from genbayes.inference.summary_training import train_summary
 from genbayes.models.loading import state_of
@@ -55,7 +55,7 @@ FEWEST_PAIRS = 50  # below, nothing could be held out to judge by
 N_MEMBERS = 4  # chains that are mixed unless told otherwise
 
 
-class PosteriorEstimator(CheckedEstimator, BaseEstimator):
+class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
     """The posterior of a simulator's parameters, from simulated pairs, without a likelihood.
 
     Args:
@@ -152,13 +152,14 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         with fitting_threads(len(rest), self.prior_.k):
             s = self._learn_summaries(parameters, observations, rest, rng_summary)
             self._learn(parameters[rest], s[rest], rng_fit)
-        self.held_out_ = HeldOut.beside(parameters[checks], s[checks], (parameters[rest], s[rest]))
-        self.novelty_ = Novelty.fit(s, rng_checks)
-        self.dropped_ = {}
-        self._forget_checks()
+        names = [str(name) for name in getattr(y, "columns", ())] if self.summary is None else []
+        self._keep_for_checks((parameters[checks], s[checks]), (parameters[rest], s[rest]), rng_checks, names)
         self.n_pairs_ = len(order)
         self.seconds_ = time.perf_counter() - started
         return self
+
+    def _make_conditional(self, prior: Any, seed: int) -> PosteriorEstimator:
+        return PosteriorEstimator(prior, verbose=self.verbose, random_state=seed)
 
     def condition(self, y: ArrayLike, strict: bool = False) -> Posterior:
         """The posterior given one observation (p,), or the posteriors given many (o, p).
@@ -170,8 +171,10 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         check_is_fitted(self, "seconds_")
         observed, is_single = self.summary_.read_observed(y)
         s = self.summary_(observed)
-        self._warn_outside(s, None, strict)
-        return self.condition_on_summaries(s, is_single=is_single)
+        outside = self._warn_outside(s, strict)
+        posterior = self.condition_on_summaries(s, is_single=is_single)
+        posterior.outside = outside
+        return posterior
 
     def condition_on_summaries(self, s: FloatArray, *, is_single: bool = False) -> Posterior:
         """The posteriors given summaries of y, shape (o, q)."""
@@ -268,19 +271,15 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
             "prior": self.prior_.to_dict(),
             "n_pairs": self.n_pairs_,
             "seconds": self.seconds_,
-            "dropped": dict(self.dropped_),
             "history": [list(check) for check in self.history_],
         }
-        held = {f"held_{name}": getattr(self.held_out_, name) for name in ("theta", "summaries", "reference")}
-        arrays = {"kept": self.kept_, **held}
-        state = State("PosteriorEstimator", values, arrays)
+        state = State("PosteriorEstimator", values, {"kept": self.kept_}).with_part("checks", self._checks_to_state())
         for name, part in (
             ("summary", self.summary_),
             ("theta_scale", self.theta_scale_),
             ("summary_scale", self.summary_scale_),
             ("chain", self.chain_),
             ("network", self.network_),
-            ("novelty", self.novelty_),
         ):
             state = state if part is None else state.with_part(name, part.to_state())
         return state
@@ -295,14 +294,7 @@ class PosteriorEstimator(CheckedEstimator, BaseEstimator):
         estimator.summary_ = restore_summary(state.nested("summary"))
         estimator.kept_ = state.whole_array("kept", (None,), below=2**31)
         estimator.n_summaries_ = len(estimator.kept_)
-        theta = state.array("held_theta", (None, prior.k))
-        summaries, reference = (
-            state.array("held_summaries", (len(theta), None)),
-            state.array("held_reference", theta.shape),
-        )
-        estimator.held_out_ = HeldOut(theta, summaries, reference)
-        estimator.novelty_ = Novelty.from_state(state.nested("novelty"))
-        estimator.dropped_ = {str(reason): int(count) for reason, count in state.value("dropped").items()}
+        estimator._checks_from_state(state.nested("checks"))
         estimator.theta_scale_ = ThetaScale.from_state(state.nested("theta_scale"))
         estimator.summary_scale_ = SummaryScale.from_state(state.nested("summary_scale"))
         has_network = "network" in state.values

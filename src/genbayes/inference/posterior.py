@@ -45,6 +45,7 @@ class Posterior(PosteriorAnswers):
         names: Parameters, k of them.
         prior: What was known before.
         n_observations: Number o of observations.
+        outside: Which of them lie outside what was simulated, shape (o,).
     """
 
     def __init__(self, estimator: PosteriorEstimator, s: FloatArray, *, is_single: bool) -> None:
@@ -54,6 +55,7 @@ class Posterior(PosteriorAnswers):
         self.prior: Prior = estimator.prior_
         self.names = self.prior.names
         self.n_observations = len(s)
+        self.outside = np.zeros(len(s), dtype=bool)
 
     @property
     def chain(self) -> Chain:

@@ -40,6 +40,14 @@ class Prior:
     margins: tuple[Any, ...]
     joint: Any = field(default=None)
 
+    @classmethod
+    def of(cls, margins: Sequence[Any], names: Sequence[str]) -> Prior:
+        """Independent parameters with these frozen distributions, checked; names of another number are not used."""
+        used = _names(names, len(margins))
+        for margin, name in zip(margins, used, strict=True):
+            _check_margin(margin, name)
+        return cls(used, tuple(margins))
+
     @property
     def k(self) -> int:
         """Number of parameters."""
@@ -131,7 +139,7 @@ class Prior:
             names = [str(name) for name in kept["names"]]
             if "joint" in kept:
                 return _of_joint(_joint_from_dict(kept["joint"]), names)
-            return _of_margins([_margin_from_dict(margin) for margin in kept["margins"]], names)
+            return Prior.of([_margin_from_dict(margin) for margin in kept["margins"]], names)
         except (KeyError, TypeError, ValueError) as error:
             raise UnreadableFile(
                 f"the file must describe a prior, got none ({error}); it is damaged or foreign"
@@ -172,23 +180,16 @@ def as_prior(prior: Any, theta: Any = None) -> Prior:
     if prior is None:
         return _box_of(theta, columns)
     if isinstance(prior, Box):
-        return _of_margins([_of_input(name, kind) for name, kind in prior.inputs.items()], prior.names)
+        return Prior.of([_of_input(name, kind) for name, kind in prior.inputs.items()], prior.names)
     if _is_joint(prior):
         return _of_joint(prior, columns)
     if isinstance(prior, Mapping) and prior:
-        return _of_margins(list(prior.values()), [str(name) for name in prior])
+        return Prior.of(list(prior.values()), [str(name) for name in prior])
     if isinstance(prior, Sequence) and not isinstance(prior, str) and prior:
-        return _of_margins(list(prior), columns)
+        return Prior.of(list(prior), columns)
     if hasattr(prior, "dist") and hasattr(prior, "ppf"):
-        return _of_margins([prior], columns)
+        return Prior.of([prior], columns)
     raise InvalidInput(f"prior must be {ACCEPTED}, got {_describe(prior)}{_what_to_do(prior)}")
-
-
-def _of_margins(margins: Sequence[Any], names: Sequence[str]) -> Prior:
-    used = _names(names, len(margins))
-    for margin, name in zip(margins, used, strict=True):
-        _check_margin(margin, name)
-    return Prior(used, tuple(margins))
 
 
 def _of_joint(joint: Any, names: Sequence[str]) -> Prior:

@@ -21,6 +21,7 @@ from genbayes.errors import InvalidInput
 from genbayes.inference.prior import Prior
 from genbayes.validation import check_array, check_level, suggest
 
+LEAST = -1e9  # stands for the logarithm of zero
 N_DRAWS = 256  # among which the density of theta is ranked; as many for held-out pairs as for an observation
 
 
@@ -58,7 +59,8 @@ def density_scores(posterior: ConditionalPosterior, theta: ArrayLike, random_sta
     value = np.asarray(posterior.log_prob(theta))
     flat = np.atleast_2d(value) if posterior.is_single else value.reshape(len(value), -1)  # (o, n)
     below = np.stack([np.searchsorted(row, points, side="left") for row, points in zip(of_draws, flat, strict=True)])
-    score = np.where(below > 0, below / N_DRAWS, flat - of_draws[:, :1])
+    lowest = np.maximum(of_draws[:, :1], LEAST)  # a draw may have density zero by rounding
+    score = np.where(below > 0, below / N_DRAWS, np.maximum(flat, LEAST) - lowest)
     return np.asarray(score.reshape(value.shape))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PANEL = 1.7  # inches of a panel of a corner plot
+PANEL, LARGE_PANEL = 1.7, 2.4  # inches of a panel of a corner plot, of many and of up to three parameters
 MOST_PARAMETERS = 12
 N_BINS = 40  # along an axis of a panel
 SMOOTHING = 1.2  # sd of the Gaussian filter of a pair's histogram, in bins
@@ -84,16 +84,19 @@ def plot_corner(
     if k > MOST_PARAMETERS:
         raise InvalidInput(f"names must be at most {MOST_PARAMETERS} to be readable, got {k}; choose some of them")
     point = None if truth is None else check_array(truth, "truth", "(k,)")
+    if point is not None and len(point) != k:
+        raise InvalidInput(f"truth must have {k} values, one a parameter, got {len(point)}")
     limits = [_limits(theta[:, j], None if support is None else (support[0][j], support[1][j])) for j in range(k)]
-    side = max(PANEL * k, 3.2)
+    side = max((PANEL if k > 3 else LARGE_PANEL) * k, 3.2)
     figure = Figure(figsize=(side, side), layout="constrained")
     for i in range(k):
         for j in range(i + 1):
             ax = figure.add_subplot(k, k, i * k + j + 1)
             dress(ax)
-            _draw_margin(ax, theta[:, i], limits[i]) if i == j else _draw_pair(
-                ax, theta[:, [j, i]], limits[j], limits[i]
-            )
+            if i == j:
+                _draw_margin(ax, theta[:, i], limits[i])
+            else:
+                _draw_pair(ax, theta[:, [j, i]], limits[j], limits[i])
             if point is not None:
                 _mark(ax, point[j], None if i == j else point[i])
             _label_panel(ax, names, i, j, k)

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from genbayes.report.assessment import write_assessment
     from genbayes.report.campaign import write_campaign
     from genbayes.report.comparison import write_comparison
+    from genbayes.report.inference import write_inference
 
-__all__ = ["write_assessment", "write_campaign", "write_comparison"]
+__all__ = ["write_assessment", "write_campaign", "write_comparison", "write_inference"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -20,5 +21,6 @@ __getattr__, __dir__ = lazy_names(
         "assessment": ["write_assessment"],
         "campaign": ["write_campaign"],
         "comparison": ["write_comparison"],
+        "inference": ["write_inference"],
     },
 )

@@ -1,0 +1,244 @@
+"""`genbayes infer`: the posterior of a simulator's parameters, from a table of simulations and an observation."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genbayes.cli.console import (
+    check_paths,
+    interruptible,
+    print_facts,
+    print_json,
+    print_next,
+    print_sentence,
+    print_start,
+    print_table,
+    shows_progress,
+)
+from genbayes.cli.options import AsJson, Seed, parse_names, shell_word
+from genbayes.cli.spaces import parse_prior
+from genbayes.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from genbayes.inference import Posterior, PosteriorEstimator
+
+app = typer.Typer(
+    help="Learn the parameters of a simulator from what was observed.",
+    epilog="Begin with: genbayes infer fit sims.csv --theta a,b --y s1,s2 -o posterior.gb",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+SHOWN_OBSERVATIONS = 10  # in a terminal
+OBSERVATION = "observation"  # column that numbers the observations among the draws
+
+
+@app.callback(invoke_without_command=True)
+def options(context: typer.Context) -> None:
+    """Answer what needs no command."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def fit(
+    simulations: Annotated[
+        Path, typer.Argument(metavar="SIMS", help="Table of simulations, one a row: CSV or Parquet.")
+    ],
+    theta: Annotated[str, typer.Option(metavar="A,B,...", help="Columns that hold the parameters.")],
+    y: Annotated[str, typer.Option("--y", metavar="S1,S2,...", help="Columns that hold the responses.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="POSTERIOR", help="File to write, such as posterior.gb.")
+    ],
+    prior: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A=...",
+            help="a=0:2 (uniform), a=0.1:10:log, or SciPy's with its numbers: a=norm(0,1); once a parameter. "
+            "The box that the parameters fill unless given.",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")] = False,
+) -> None:
+    """Learn the posterior from a table of simulations, parameters drawn from the prior, and write a file.
+
+    Example: genbayes infer fit sims.csv --theta a,b --y s1,s2 -o posterior.gb
+    """
+    from genbayes import PosteriorEstimator
+    from genbayes.data import read_table
+    from genbayes.data.columns import select_inputs
+
+    print_start(f"Reading {simulations.name} ...", quiet or as_json)
+    check_paths([simulations], {"--output": output})
+    parameters, responses = _columns(theta, "--theta"), _columns(y, "--y")
+    both = [name for name in parameters if name in responses]
+    if both:
+        raise InvalidInput(f"--theta and --y must name different columns, got {both[0]!r} in both")
+    known = None if not prior else parse_prior(prior, parameters)
+    table = read_table(simulations)
+    for option, names in (("--theta", parameters), ("--y", responses)):
+        _check_columns(option, names, table)
+    table = select_inputs(table, [*parameters, *responses], [])
+    started = time.perf_counter()
+    with interruptible(f"{output} {'is as it was' if output.exists() else 'was not written'}"):
+        estimator = PosteriorEstimator(known, verbose=shows_progress(quiet or as_json), random_state=seed)
+        estimator.fit(table[parameters], table[responses])
+        estimator.save(output)
+        report = estimator.report_
+    seconds = round(time.perf_counter() - started, 3)
+    facts = {"file": str(output), "pairs": estimator.n_pairs_, "theta": parameters, "y": responses, "seconds": seconds}
+    if as_json:
+        print_json(facts | {"prior": estimator.prior_.to_dict(), "report": report.to_dict()})
+    elif not quiet:
+        _show_fit(facts, estimator)
+
+
+@app.command()
+def sample(
+    posterior: Annotated[Path, typer.Argument(metavar="POSTERIOR", help="File that infer fit wrote.")],
+    observed: Annotated[
+        Path, typer.Argument(metavar="OBSERVED", help="Table of observations, one a row: CSV or Parquet.")
+    ],
+    n: Annotated[int, typer.Option("--number", "-n", min=2, metavar="N", help="Draws for each observation.")] = 1000,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="TABLE", help="Table of draws to write: CSV or Parquet.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page about one observation.")
+    ] = None,
+    row: Annotated[int, typer.Option(min=1, metavar="N", help="Which observation the page is about.")] = 1,
+    predictive: Annotated[
+        Path | None,
+        typer.Option(metavar="TABLE", help="Responses simulated with draws, for the page's predictive check."),
+    ] = None,
+    strict: Annotated[bool, typer.Option(help="Refuse observations outside what was simulated.")] = False,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Draw parameters from the posterior given each observation of a table.
+
+    Example: genbayes infer sample posterior.gb observed.csv -n 10000 -o draws.parquet --report page.html
+    """
+    from genbayes.data import check_table_path, read_table, write_table
+
+    reads = [posterior, observed, *([predictive] if predictive else [])]
+    check_paths(reads, {"--output": output, "--report": report})
+    if output is not None:
+        check_table_path(output)
+    estimator = _load(posterior)
+    table = _responses(estimator, read_table(observed))
+    if row > len(table):
+        raise InvalidInput(f"--row must be at most {len(table)}, the observations in {observed.name}, got {row}")
+    given = estimator.condition(table, strict=strict)
+    draws = _table_of_draws(given, n, seed)
+    if output is not None:
+        write_table(draws, output)
+    if report is not None:
+        _write_report(report, estimator, table, row, observed, predictive)
+    summary = _summary(given)
+    if as_json:
+        files = {"output": output and str(output), "report": report and str(report)}
+        print_json({"draws": n, **files, "outside": given.outside.tolist(), "observations": summary})
+    else:
+        _show_sample(summary, output, report)
+
+
+def _columns(text: str, option: str) -> list[str]:
+    names = parse_names(text) or []
+    if not names or len(set(names)) < len(names):
+        raise InvalidInput(f"{option} must name different columns, got {text!r}; try a,b")
+    return names
+
+
+def _check_columns(option: str, names: list[str], table: pd.DataFrame) -> None:
+    from genbayes.validation import suggest
+
+    for name in names:
+        if name not in table.columns:
+            listed = suggest(name, table.columns) or f"; the columns are {', '.join(map(repr, table.columns))}"
+            raise InvalidInput(f"{option} must name columns of the table, got {name!r}{listed}")
+
+
+def _load(path: Path) -> PosteriorEstimator:
+    from genbayes import PosteriorEstimator, load
+
+    found = load(path)
+    if not isinstance(found, PosteriorEstimator):
+        raise InvalidInput(
+            f"POSTERIOR must be a file that infer fit wrote, got a {type(found).__name__} in {path.name}"
+        )
+    return found
+
+
+def _responses(estimator: PosteriorEstimator, table: pd.DataFrame) -> pd.DataFrame:
+    from genbayes.data.columns import select_inputs
+
+    return select_inputs(table, list(estimator.response_names_), [])
+
+
+def _table_of_draws(posterior: Posterior, n: int, seed: int) -> pd.DataFrame:
+    """One row a draw; observations are numbered from 1 where there are several."""
+    import numpy as np
+    import pandas as pd
+
+    draws = np.atleast_3d(posterior.sample(n, random_state=seed)).reshape(-1, n, len(posterior.names))
+    table = pd.DataFrame(draws.reshape(-1, draws.shape[2]), columns=list(posterior.names))
+    if len(draws) > 1:
+        table.insert(0, OBSERVATION, np.repeat(np.arange(1, len(draws) + 1), n))
+    return table
+
+
+def _write_report(
+    page: Path, estimator: PosteriorEstimator, table: pd.DataFrame, row: int, observed: Path, predictive: Path | None
+) -> None:
+    from genbayes.data import read_table
+    from genbayes.report import write_inference
+
+    simulated = None if predictive is None else _responses(estimator, read_table(predictive)).to_numpy()
+    which = f"row {row} of {observed.name}" if len(table) > 1 else observed.name
+    y = table.iloc[row - 1].to_numpy()
+    write_inference(page, estimator, y, title=f"Posterior given {which}", predictive=simulated)
+
+
+def _summary(posterior: Posterior) -> list[dict[str, Any]]:
+    """Mean, sd and 90% interval of each parameter given each observation."""
+    import numpy as np
+
+    mean, sd = np.atleast_2d(posterior.mean()), np.atleast_2d(posterior.std())
+    lower, upper = (np.atleast_2d(end) for end in posterior.interval(0.9))
+    return [
+        {
+            name: {"mean": mean[o, j], "sd": sd[o, j], "interval_90": [lower[o, j], upper[o, j]]}
+            for j, name in enumerate(posterior.names)
+        }
+        for o in range(len(mean))
+    ]
+
+
+def _show_fit(facts: dict[str, Any], estimator: PosteriorEstimator) -> None:
+    shown = {"pairs": f"{facts['pairs']:,}", "theta": ", ".join(facts["theta"]), "y": ", ".join(facts["y"])}
+    print_facts(f"Fitted in {facts['seconds']:.1f} s and written to {facts['file']}", shown)
+    for sentence in estimator.report_.sentences:
+        print_sentence(sentence)
+    print_next(f"genbayes infer sample {shell_word(facts['file'])} observed.csv -o draws.csv --report page.html")
+
+
+def _show_sample(summary: list[dict[str, Any]], output: Path | None, report: Path | None) -> None:
+    rows = [
+        [str(number), name, *(f"{value:.5g}" for value in (of["mean"], of["sd"], *of["interval_90"]))]
+        for number, parameters in enumerate(summary[:SHOWN_OBSERVATIONS], start=1)
+        for name, of in parameters.items()
+    ]
+    hidden = len(summary) - SHOWN_OBSERVATIONS
+    note = f"and {hidden:,} more observations; --json gives them all" if hidden > 0 else ""
+    print_table("", [OBSERVATION, "parameter", "mean", "sd", "q0.05", "q0.95"], rows, note=note)
+    if output is not None:
+        print_facts("Written", {"draws": str(output), **({"page": str(report)} if report else {})})
+    elif report is not None:
+        print_facts("Written", {"page": str(report)})

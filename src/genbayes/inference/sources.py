@@ -1,0 +1,111 @@
+"""Where pairs come from when the user has none: a simulator, or the trials of a campaign.
+
+`PairSources` is the part of `PosteriorEstimator` that makes pairs and hands them to `fit`.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from genbayes.errors import InvalidInput
+from genbayes.inference.emulation import Emulator, Trials
+from genbayes.inference.prior import as_prior
+from genbayes.inference.simulation import Simulator, run_simulator
+from genbayes.seeding import RandomState, as_generator
+from genbayes.validation import check_count
+
+if TYPE_CHECKING:
+    from genbayes.campaign import Campaign
+
+N_EMULATED = 10_000  # pairs from the emulator of a campaign's trials
+SIMULATING = 7  # place of the child of the seed that simulations draw from; `fit` uses the first few
+
+
+class PairSources:
+    """The part of an estimator that makes pairs of parameters and responses."""
+
+    prior: Any
+    verbose: bool
+    random_state: RandomState
+    dropped_: dict[str, int]
+    notes_: tuple[str, ...]
+
+    def fit(self, theta: ArrayLike, y: Any) -> Self:
+        """Learn the posterior from simulated pairs."""
+        raise NotImplementedError
+
+    def fit_simulator(
+        self,
+        simulator: Simulator,
+        n_simulations: int,
+        *,
+        batched: bool = False,
+        executor: Executor | None = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Draw parameters from the prior, run the simulator at each, and learn the posterior.
+
+        Runs that raise or return NaN are dropped and counted in `report_`, with a warning beyond 5%. The same seed
+        gives the same pairs wherever the runs run.
+
+        Args:
+            simulator: `simulator(theta, rng)` takes one row (k,) and returns (p,); with `batched` it takes (n, k) and
+                returns (n, p). What it draws, it must draw from `rng`.
+            n_simulations: Number of runs.
+            batched: Whether the simulator takes many rows at once.
+            executor: Where to run, any executor of `concurrent.futures`; None for joblib.
+            n_jobs: Runs at a time by joblib, whose active backend is used; -1 for all cores.
+
+        Returns:
+            The fitted estimator.
+        """
+        if self.prior is None:
+            raise InvalidInput("prior must be given to draw parameters from, got None; pass distributions or a Box")
+        prior = as_prior(self.prior)
+        rng = as_generator(self.random_state).spawn(SIMULATING + 1)[SIMULATING]
+        theta = prior.sample(check_count(n_simulations, "n_simulations"), rng)
+        found = run_simulator(
+            simulator, theta, rng, batched=batched, executor=executor, n_jobs=n_jobs, verbose=self.verbose
+        )
+        found.warn()
+        self.fit(found.theta, found.y)
+        self.dropped_ = found.dropped
+        return self
+
+    def fit_campaign(self, campaign: Campaign, n_emulated: int = N_EMULATED) -> Self:
+        """Learn the posterior of a campaign's inputs from its trials, which were chosen, not drawn from the prior.
+
+        All finished trials teach an emulator of the responses given the inputs; draws from the prior are pushed
+        through it. Draws outside the campaign's space, of which no trial tells, are left out and counted.
+
+        Args:
+            campaign: Whose trials to learn from; a prior must name its inputs. Without a prior it is uniform on the
+                campaign's space.
+            n_emulated: Pairs to draw from the emulator.
+
+        Returns:
+            The fitted estimator.
+        """
+        space = as_prior(campaign.space)
+        prior = space if self.prior is None else as_prior(self.prior)
+        trials = Trials.of(campaign, prior.names)
+        rng = as_generator(self.random_state).spawn(SIMULATING + 1)[SIMULATING]
+        emulator = Emulator.fit(self._make_conditional, trials, rng)
+        theta = prior.sample(check_count(n_emulated, "n_emulated"), rng)
+        place = [space.names.index(name) for name in prior.names]
+        inside = ((theta >= space.lower[place]) & (theta <= space.upper[place])).all(axis=1)
+        self.fit(theta[inside], emulator.sample(theta[inside], rng))
+        self.notes_ = emulator.notes(len(trials.theta))
+        self.dropped_ = {
+            "trials failed or have no result": trials.n_unfinished,
+            "draws from the prior lie outside the campaign's space": int(np.sum(~inside)),
+        }
+        return self
+
+    def _make_conditional(self, prior: Any, seed: int) -> Any:
+        """An estimator like this one, for the other side."""
+        raise NotImplementedError

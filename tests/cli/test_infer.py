@@ -1,0 +1,107 @@
+"""`genbayes infer fit` and `sample`: files, pages, and one sentence for bad input."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from genbayes import PosteriorEstimator, load
+from genbayes.data import read_table
+
+PRIOR = ("--prior", "a=-1:1", "--prior", "b=norm(0,1)")
+COLUMNS = ("--theta", "a,b", "--y", "s1,s2")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with simulations, a fitted posterior and observations."""
+    folder, rng = tmp_path_factory.mktemp("infer"), np.random.default_rng(0)
+    theta = pd.DataFrame({"a": rng.uniform(-1, 1, 300), "b": rng.normal(size=300)})
+    y = pd.DataFrame({"s1": theta["a"] + 0.5 * rng.normal(size=300), "s2": theta["b"] + rng.normal(size=300)})
+    pd.concat([y, theta], axis=1).to_parquet(folder / "sims.parquet")
+    from genbayes.cli.spaces import parse_prior
+
+    PosteriorEstimator(parse_prior(PRIOR[1::2], ["a", "b"]), random_state=0).fit(theta, y).save(folder / "p.gb")
+    pd.DataFrame({"s2": [0.5], "s1": [0.2]}).to_csv(folder / "one.csv", index=False)
+    pd.DataFrame({"s1": [0.2, 50.0], "s2": [0.5, 0.0]}).to_csv(folder / "two.csv", index=False)
+    pd.DataFrame({"s1": rng.normal(size=50), "s2": rng.normal(size=50)}).to_csv(folder / "again.csv", index=False)
+    return folder
+
+
+def test_fit_writes_a_posterior_and_says_how_far_to_trust_it(ask, files) -> None:
+    answer = ask("infer", "fit", str(files / "sims.parquet"), *COLUMNS, *PRIOR, "-o", "posterior.gb")
+    assert answer.code == 0
+    assert "300" in answer.out
+    assert "genbayes infer sample posterior.gb observed.csv" in answer.out
+    assert "held-out pairs" in answer.lines
+    assert load("posterior.gb").response_names_ == ("s1", "s2")
+
+
+@pytest.mark.filterwarnings("default")
+def test_fit_in_json_without_a_prior_says_which_was_taken(ask, files) -> None:
+    answer = ask("infer", "fit", str(files / "sims.parquet"), "--theta", "a", "--y", "s1", "-o", "p.gb", "--json")
+    assert answer.err.startswith("Warning: no prior was passed; taken as uniform on the box that theta fills: a in [")
+    assert answer.json["prior"]["margins"][0]["name"] == "uniform"
+    assert answer.json["report"]["n_pairs"] == 30
+
+
+def test_sample_writes_draws_and_a_page_with_all_that_was_promised(ask, files, tmp_path) -> None:
+    arguments = ("-n", "500", "-o", "draws.parquet", "--report", "page.html")
+    answer = ask("infer", "sample", str(files / "p.gb"), str(files / "one.csv"), *arguments)
+    assert answer.code == 0
+    draws = read_table("draws.parquet")
+    assert list(draws.columns) == ["a", "b"]
+    assert len(draws) == 500
+    assert draws["a"].abs().max() <= 1
+    text = (tmp_path / "page.html").read_text()
+    assert all(title in text for title in ("Posterior", "Posterior predictive check", "Calibration", "conformal 90%"))
+    assert "weighted by this posterior" in text
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_page_of_one_of_many_observations_with_predictions_of_ones_own(ask, files, tmp_path) -> None:
+    given = ("--row", "1", "--predictive", str(files / "again.csv"), "--report", "page.html", "-o", "d.csv", "-n", "20")
+    answer = ask("infer", "sample", str(files / "p.gb"), str(files / "two.csv"), *given)
+    assert "Warning: y lies outside what was simulated: 1 of 2 rows (row 1), in row 1 s1 = 50" in answer.err
+    assert read_table("d.csv")["observation"].tolist() == [1] * 20 + [2] * 20
+    assert "From 50 simulations with draws from the posterior" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.filterwarnings("default")
+def test_sample_in_json_has_every_observation(ask, files) -> None:
+    found = ask("infer", "sample", str(files / "p.gb"), str(files / "two.csv"), "-n", "10", "--json").json
+    assert found["outside"] == [False, True]
+    assert found["observations"][1]["b"].keys() == {"mean", "sd", "interval_90"}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("fit {}/sims.parquet --theta a,c --y s1 -o p.gb", "--theta must name columns of the table, got 'c'"),
+        ("fit {}/sims.parquet --theta a --y a,s1 -o p.gb", "--theta and --y must name different columns, got 'a'"),
+        ("fit {}/sims.parquet --theta , --y s1 -o p.gb", "--theta must name different columns, got ','"),
+        ("fit {}/nothing.csv --theta a --y s1 -o p.gb", "path must name an existing file"),
+        ("fit {}/one.csv --theta s1 --y s2 -o p.gb", "theta must vary, got the same value of 's1'"),
+        ("fit {}/sims.parquet --theta a --y s1 -o p.gb --prior b=0:1", "--prior must name each of a once"),
+        ("fit {}/sims.parquet --theta a --y s1 -o p.gb --prior a=0;1", "--prior must look like a=0:2"),
+        ("fit {}/sims.parquet --theta a --y s1 -o p.gb --prior a=norm(0,0)", "prior must be proper"),
+        ("fit {}/sims.parquet --theta a --y s1 -o p.gb --prior a=norn(0,1)", "did you mean 'norm'?"),
+        ("fit {}/sims.parquet --theta a --y s1 -o p.gb --prior a=0:1", "theta must lie in the prior's support, got"),
+        (
+            "fit {}/sims.parquet --theta a,b --y s1 -o p.gb --prior a=-1:1",
+            "--prior must name every parameter",
+        ),
+        ("sample {}/p.gb {}/two.csv --strict", "y must lie within what was simulated, got 1 of 2 rows"),
+        ("sample {}/p.gb {}/two.csv --row 3", "--row must be at most 2"),
+        ("sample {}/p.gb {}/sims.txt", "path must end in .csv"),
+        ("sample {}/one.csv {}/two.csv", "path must name a genbayes model file"),
+        ("sample {}/p.gb {}/one.csv -o draws.xlsx", "path must end in .csv"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_code_2(ask, files, words: str, sentence: str) -> None:
+    answer = ask("infer", *words.replace("{}", str(files)).split())
+    assert answer.code == 2
+    last = answer.err.splitlines()[-1]
+    assert last.startswith("Error: ")
+    assert sentence in last

@@ -40,7 +40,7 @@ def test_fit_writes_a_posterior_and_says_how_far_to_trust_it(ask, files) -> None
 
 @pytest.mark.filterwarnings("default")
 def test_fit_in_json_without_a_prior_says_which_was_taken(ask, files) -> None:
-    answer = ask("infer", "fit", str(files / "sims.parquet"), "--theta", "a", "--y", "s1", "-o", "p.gb", "--json")
+    answer = ask("infer", "fit", str(files / "sims.parquet"), *COLUMNS, "-o", "p.gb", "--json")
     assert answer.err.startswith("Warning: no prior was passed; taken as uniform on the box that theta fills: a in [")
     assert answer.json["prior"]["margins"][0]["name"] == "uniform"
     assert answer.json["report"]["n_pairs"] == 30

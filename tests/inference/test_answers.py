@@ -87,12 +87,13 @@ def test_a_simulator_is_run_at_draws_from_the_prior_and_its_failures_are_reporte
     def fails_at_times(theta: Any, rng: np.random.Generator) -> Any:
         return simulate(theta, rng) if theta[0] > -0.8 else np.nan
 
-    estimator = PosteriorEstimator({"a": stats.uniform(-1, 2)}, random_state=0)
+    prior = {"a": stats.uniform(-1, 2), "b": stats.norm(0, 1)}
+    estimator = PosteriorEstimator(prior, n_members=1, random_state=0)
     with pytest.warns(SimulationsDropped, match="of 150 simulations failed") as caught:
         estimator.fit_simulator(fails_at_times, n_simulations=150)
     assert estimator.n_pairs_ + sum(estimator.dropped_.values()) == 150
     assert "simulations were not used: the run failed" in str(estimator.report_)
-    assert estimator.prior_.names == ("a",)
+    assert estimator.prior_.names == ("a", "b")
     assert len(caught) <= 2  # theta is no longer uniform, which may be said as well
 
 
@@ -103,6 +104,26 @@ def test_a_simulator_is_run_at_draws_from_the_prior_and_its_failures_are_reporte
 def test_a_simulator_needs_a_prior_and_a_number_of_runs(prior: Any, n: int, sentence: str) -> None:
     with pytest.raises(InvalidInput, match=sentence):
         PosteriorEstimator(prior).fit_simulator(simulate, n_simulations=n)
+
+
+@pytest.mark.parametrize(("n_rounds", "given"), [(1, [0.0]), (2, None)])
+def test_rounds_need_an_observation_and_a_single_fit_needs_none(n_rounds: int, given: Any) -> None:
+    with pytest.raises(InvalidInput, match="y_observed must be given with n_rounds above 1 and only then"):
+        PosteriorEstimator(Box.unit(1), n_rounds=n_rounds).fit_simulator(simulate, 100, y_observed=given)
+
+
+def test_rounds_run_the_simulator_where_the_posterior_may_be() -> None:
+    seen: list[Any] = []
+
+    def watch(theta: Any, rng: np.random.Generator) -> Any:
+        seen.append(theta)
+        return theta + 0.1 * rng.standard_normal(2)
+
+    estimator = PosteriorEstimator(Box.unit(2), n_rounds=2, n_members=1, random_state=0)
+    estimator.fit_simulator(watch, 300, y_observed=[0.5, 0.5])
+    later = np.array(seen[150:])
+    assert len(seen) == 300
+    assert later.std(axis=0).max() < 0.8 * np.array(seen[:150]).std(axis=0).min()
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +140,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
 
 def test_trials_of_a_campaign_teach_an_emulator_that_stands_in_for_the_simulator(campaign: Campaign) -> None:
     prior = {"b": stats.norm(0, 1), "a": stats.norm(0, 1.5)}
-    estimator = PosteriorEstimator(prior, random_state=0).fit_campaign(campaign, n_emulated=400)
+    estimator = PosteriorEstimator(prior, n_members=1, random_state=0).fit_campaign(campaign, n_emulated=400)
     assert estimator.prior_.names == ("b", "a")
     assert estimator.dropped_["draws from the prior lie outside the campaign's space"] > 0
     assert any("emulator of 80 trials" in note for note in estimator.notes_)

@@ -168,8 +168,9 @@ def test_other_designs_are_warned_of(theta: object, sentence: str) -> None:
 @pytest.fixture(scope="module")
 def fitted() -> PosteriorEstimator:
     rng = np.random.default_rng(0)
-    theta = rng.uniform(-1, 1, size=(400, 1))
-    return PosteriorEstimator(Box({"a": (-1, 1)}), random_state=0).fit(theta, theta + 0.3 * rng.normal(size=(400, 1)))
+    theta = rng.uniform(-1, 1, size=(400, 2))
+    estimator = PosteriorEstimator(Box({"a": (-1, 1), "b": (-1, 1)}), n_members=1, random_state=0)
+    return estimator.fit(theta, theta + 0.3 * rng.normal(size=theta.shape))
 
 
 def test_a_fitted_estimator_has_a_report_and_regions_that_a_file_keeps(
@@ -178,23 +179,25 @@ def test_a_fitted_estimator_has_a_report_and_regions_that_a_file_keeps(
     again = load(fitted.save(tmp_path / "posterior.gb"))
     assert again.report_.to_dict() == fitted.report_.to_dict()
     assert again.report_.n_pairs == 40
-    ends = [estimator.condition([0.3]).region(0.8, "a") for estimator in (fitted, again)]
+    ends = [estimator.condition([0.3, 0.0]).region(0.8, "a") for estimator in (fitted, again)]
     assert (ends[0].lower, ends[0].upper) == (ends[1].lower, ends[1].upper)
     assert ends[0].contains([0.3, 0.95]).tolist() == [True, False]
 
 
 def test_an_observation_outside_is_answered_with_a_warning_or_refused(fitted: PosteriorEstimator) -> None:
     with pytest.warns(OutsideSimulations, match="y1 = 5"):
-        assert fitted.condition([5.0]).sample(10, random_state=0).max() <= 1
+        assert fitted.condition([5.0, 0.0]).sample(10, random_state=0).max() <= 1
     with pytest.raises(InvalidInput, match="y must lie within what was simulated, got y1 = 5"):
-        fitted.condition([5.0], strict=True)
+        fitted.condition([5.0, 0.0], strict=True)
 
 
 def test_a_second_fit_forgets_the_checks_of_the_first_and_warns_of_theta_that_is_not_from_the_prior() -> None:
     rng = np.random.default_rng(0)
-    theta, noise = rng.uniform(size=(60, 1)), rng.normal(size=(60, 1))
-    estimator = PosteriorEstimator(Box({"a": (0, 1)}), random_state=0).fit(theta, theta + noise)
+    theta, noise = rng.uniform(size=(60, 2)), rng.normal(size=(60, 2))
+    estimator = PosteriorEstimator(Box({"a": (0, 1), "b": (0, 1)}), n_members=1, random_state=0).fit(
+        theta, theta + noise
+    )
     first = estimator.report_
     with pytest.warns(NotFromPrior, match="the distribution of a "):
-        estimator.fit(theta**3, theta + noise)
+        estimator.fit(theta ** [3, 1], theta + noise)
     assert estimator.report_ is not first

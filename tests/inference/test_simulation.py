@@ -57,25 +57,25 @@ def test_a_block_that_raises_loses_only_its_bad_rows(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(simulation, "BLOCK", 50)
     found = run(batch_fails, batched=True)
     np.testing.assert_array_equal(found.y, THETA[THETA[:, 0] >= -0.9])
-    assert found.first_error == "ArithmeticError: diverged"
+    assert found.tally.first_error == "ArithmeticError: diverged"
 
 
 def test_failed_runs_are_dropped_counted_and_warned_of() -> None:
     theta = np.linspace(-0.6, 1, 100)[:, None]
     found = run_simulator(fails_below_zero, theta, np.random.default_rng(0))
     np.testing.assert_array_equal(found.theta, theta[theta[:, 0] >= 0])
-    assert found.n_failed == int((theta < 0).sum())
+    assert found.tally.n_failed == int((theta < 0).sum())
     with pytest.warns(SimulationsDropped, match=r"38 of 100 simulations failed .*ArithmeticError: diverged"):
-        found.warn()
+        found.tally.warn()
 
 
 def test_few_failures_are_counted_without_a_warning() -> None:
     theta = np.linspace(-0.02, 1, 100)[:, None]
     found = run_simulator(fails_below_zero, theta, np.random.default_rng(0))
-    assert found.dropped == {"the run failed or returned no finite number": 2}
+    assert found.tally.dropped == {"the run failed or returned no finite number": 2}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found.warn()
+        found.tally.warn()
 
 
 def test_sets_of_different_sizes_are_kept_as_a_list() -> None:

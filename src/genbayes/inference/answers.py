@@ -126,7 +126,7 @@ class PosteriorAnswers:
         rng = as_generator(random_state)
         theta = self._draws_of_one(n, rng, "predictive")
         found = run_simulator(simulator, theta, rng, batched=batched, executor=executor, n_jobs=n_jobs)
-        found.warn()
+        found.tally.warn()
         return found.y
 
     def replicates(self) -> Replicates | None:

@@ -74,12 +74,14 @@ class Emulator:
         """Learn y given theta; `make(prior, seed)` gives an estimator that is not fitted."""
         from scipy.stats import norm
 
+        from genbayes.inference.rounds import Region  # which needs the estimator that this is part of
+
         sd = np.where(trials.y.std(axis=0) > 0, trials.y.std(axis=0), 1.0)
         unbounded = [norm(m, s) for m, s in zip(trials.y.mean(axis=0), sd, strict=True)]
-        members = []
+        everywhere, members = Region(np.full(len(sd), -np.inf), np.full(len(sd), np.inf)), []
         for child in rng.spawn(check_count(n_members, "n_members")):
             estimator = make(unbounded, int(child.integers(2**31)))
-            members.append(estimator._fit_pairs(trials.y, trials.theta, from_prior=False))
+            members.append(estimator.fit_within(trials.y, trials.theta, everywhere))
         return cls(tuple(members))
 
     def sample(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -158,8 +158,13 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
         self.seconds_ = time.perf_counter() - started
         return self
 
+    def _fit_in_rounds(self, run: Any, n_simulations: int, y_observed: Any, rng: np.random.Generator) -> None:
+        from genbayes.inference.rounds import fit_in_rounds  # which fits estimators
+
+        fit_in_rounds(self, run, n_simulations, y_observed, rng)
+
     def _make_conditional(self, prior: Any, seed: int) -> PosteriorEstimator:
-        return PosteriorEstimator(prior, verbose=self.verbose, random_state=seed)
+        return PosteriorEstimator(prior, n_members=1, verbose=self.verbose, random_state=seed)
 
     def condition(self, y: ArrayLike, strict: bool = False) -> Posterior:
         """The posterior given one observation (p,), or the posteriors given many (o, p).

@@ -37,30 +37,67 @@ class Simulations:
     Attributes:
         theta: Parameters, shape (n, k).
         y: Responses, shape (n, p); (n, T, c) if runs return tables, a list of them if their lengths differ.
-        n_failed: Runs that raised an error or returned NaN or infinity.
-        first_error: What the first of them said.
+        tally: How many runs there were, and how many failed.
     """
 
     theta: FloatArray
     y: FloatArray | list[FloatArray]
-    n_failed: int
-    first_error: str
+    tally: Tally
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many runs there were, how many failed, and what the first failure said.
+
+    Attributes:
+        n: Runs.
+        n_failed: Runs that raised an error or returned NaN or infinity.
+        first_error: What the first of them said.
+    """
+
+    n: int = 0
+    n_failed: int = 0
+    first_error: str = ""
+
+    def plus(self, other: Tally) -> Tally:
+        """Both together."""
+        return Tally(self.n + other.n, self.n_failed + other.n_failed, self.first_error or other.first_error)
 
     def warn(self) -> None:
         """Warn if more than 5% of the runs failed."""
-        n = len(self.theta) + self.n_failed
-        if self.n_failed > MANY_DROPPED * n:
+        if self.n_failed > MANY_DROPPED * self.n:
             warnings.warn(
-                f"{self.n_failed:,} of {n:,} simulations failed and were dropped ({self.first_error}); posteriors are "
-                "those given that a simulation succeeds. Repair the simulator or narrow the prior",
+                f"{self.n_failed:,} of {self.n:,} simulations failed and were dropped ({self.first_error}); posteriors "
+                "are those given that a simulation succeeds. Repair the simulator or narrow the prior",
                 SimulationsDropped,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     @property
     def dropped(self) -> dict[str, int]:
         """The count of failed runs by reason, empty if there are none."""
         return {"the run failed or returned no finite number": self.n_failed} if self.n_failed else {}
+
+
+@dataclass
+class Runs:
+    """A simulator with where and how to run it; counts what it ran.
+
+    Attributes:
+        simulator: As for `run_simulator`.
+        settings: Its further arguments.
+        total: Runs so far.
+    """
+
+    simulator: Simulator
+    settings: dict[str, Any]
+    total: Tally = Tally()
+
+    def __call__(self, theta: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, Any]:
+        """Parameters and responses of the runs that succeeded."""
+        found = run_simulator(self.simulator, theta, rng, **self.settings)
+        self.total = self.total.plus(found.tally)
+        return found.theta, found.y
 
 
 def run_simulator(
@@ -91,7 +128,7 @@ def run_simulator(
     Example:
         >>> theta = np.linspace(-1, 1, 5)[:, None]
         >>> found = run_simulator(lambda row, rng: np.sqrt(row) if row > 0 else np.nan, theta, np.random.default_rng(0))
-        >>> found.y.ravel().round(2).tolist(), found.n_failed
+        >>> found.y.ravel().round(2).tolist(), found.tally.n_failed
         ([0.71, 1.0], 3)
     """
     if not callable(simulator):
@@ -211,4 +248,6 @@ def _gather(theta: FloatArray, rows: Sequence[FloatArray | None], errors: Sequen
     if len({shape[1:] if len(shape) > 1 else shape for shape in shapes}) > 1:
         shown = " and ".join(map(str, sorted(shapes)[:2]))
         raise InvalidInput(f"simulator must always return as many values, got shapes {shown}")
-    return Simulations(theta[good], np.stack(kept) if len(shapes) == 1 else kept, len(errors), (*errors, "")[0])
+    return Simulations(
+        theta[good], np.stack(kept) if len(shapes) == 1 else kept, Tally(len(rows), len(errors), (*errors, "")[0])
+    )

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from genbayes.errors import InvalidInput
 from genbayes.inference.emulation import Emulator, Trials
 from genbayes.inference.prior import as_prior
-from genbayes.inference.simulation import Simulator, run_simulator
+from genbayes.inference.simulation import Runs, Simulator
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_count
 
@@ -29,6 +29,7 @@ class PairSources:
     """The part of an estimator that makes pairs of parameters and responses."""
 
     prior: Any
+    n_rounds: int
     verbose: bool
     random_state: RandomState
     dropped_: dict[str, int]
@@ -46,11 +47,13 @@ class PairSources:
         batched: bool = False,
         executor: Executor | None = None,
         n_jobs: int | None = None,
+        y_observed: Any = None,
     ) -> Self:
         """Draw parameters from the prior, run the simulator at each, and learn the posterior.
 
         Runs that raise or return NaN are dropped and counted in `report_`, with a warning beyond 5%. The same seed
-        gives the same pairs wherever the runs run.
+        gives the same pairs wherever the runs run. With `n_rounds` above 1, later rounds simulate only where the
+        posterior given `y_observed` may be, and the estimator is for that observation.
 
         Args:
             simulator: `simulator(theta, rng)` takes one row (k,) and returns (p,); with `batched` it takes (n, k) and
@@ -59,21 +62,27 @@ class PairSources:
             batched: Whether the simulator takes many rows at once.
             executor: Where to run, any executor of `concurrent.futures`; None for joblib.
             n_jobs: Runs at a time by joblib, whose active backend is used; -1 for all cores.
+            y_observed: The observation that rounds close in on; needed with `n_rounds` above 1 and only then.
 
         Returns:
             The fitted estimator.
         """
         if self.prior is None:
             raise InvalidInput("prior must be given to draw parameters from, got None; pass distributions or a Box")
-        prior = as_prior(self.prior)
+        if (y_observed is None) != (self.n_rounds == 1):
+            raise InvalidInput(
+                f"y_observed must be given with n_rounds above 1 and only then, got n_rounds = {self.n_rounds} "
+                f"with{'out' if y_observed is None else ''} it; rounds close in on one observation"
+            )
+        n_simulations = check_count(n_simulations, "n_simulations")
         rng = as_generator(self.random_state).spawn(SIMULATING + 1)[SIMULATING]
-        theta = prior.sample(check_count(n_simulations, "n_simulations"), rng)
-        found = run_simulator(
-            simulator, theta, rng, batched=batched, executor=executor, n_jobs=n_jobs, verbose=self.verbose
-        )
-        found.warn()
-        self.fit(found.theta, found.y)
-        self.dropped_ = found.dropped
+        runs = Runs(simulator, {"batched": batched, "executor": executor, "n_jobs": n_jobs, "verbose": self.verbose})
+        if self.n_rounds == 1:
+            self.fit(*runs(as_prior(self.prior).sample(n_simulations, rng), rng))
+        else:
+            self._fit_in_rounds(runs, n_simulations, y_observed, rng)
+        runs.total.warn()
+        self.dropped_ = runs.total.dropped
         return self
 
     def fit_campaign(self, campaign: Campaign, n_emulated: int = N_EMULATED) -> Self:
@@ -105,6 +114,10 @@ class PairSources:
             "draws from the prior lie outside the campaign's space": int(np.sum(~inside)),
         }
         return self
+
+    def _fit_in_rounds(self, run: Any, n_simulations: int, y_observed: Any, rng: np.random.Generator) -> None:
+        """Learn the posterior of one observation by simulating where it may be."""
+        raise NotImplementedError
 
     def _make_conditional(self, prior: Any, seed: int) -> Any:
         """An estimator like this one, for the other side."""

@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-slow check format bench-speed fuzz rivals clean
+.PHONY: demo test test-slow check format bench-speed fuzz lock sbom rivals clean
 
 $(READY): pyproject.toml benchmarks/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -52,6 +52,12 @@ $(RIVALS)/.ready: benchmarks/rivals.txt
 MINUTES ?= 5
 fuzz: $(READY)  ## damaged model files of every class, five minutes; N=200000 until that many, resumable
 	$(BIN)/python tools/fuzz.py run $(if $(N),--cases $(N),--minutes $(MINUTES))
+
+lock: $(READY)  ## requirements.lock: every package of the tested set, pinned
+	$(BIN)/python tools/packages.py lock
+
+sbom: $(READY)  ## sbom.cdx.json: the bill of materials of a release, CycloneDX
+	$(BIN)/python tools/packages.py sbom
 
 clean:
 	rm -rf $(VENV) $(RIVALS) build dist .pytest_cache .mypy_cache .ruff_cache demo-report.html

@@ -60,3 +60,14 @@ def test_hooks_are_local_and_call_what_make_has_installed() -> None:
     for hook in repo["hooks"]:
         assert hook["language"] == "system"
         assert hook["entry"].split()[0].removeprefix(".venv/bin/") in development
+
+
+def test_what_builds_the_package_is_pinned() -> None:
+    for name in ("pyproject.toml", "benchmarks/pyproject.toml"):
+        (builder,) = tomllib.loads((ROOT / name).read_text(encoding="utf-8"))["build-system"]["requires"]
+        assert re.fullmatch(r"hatchling==[\d.]+", builder)
+
+
+def test_bounds_on_new_major_versions_are_where_the_comment_says() -> None:
+    bounded = {re.match(r"[\w-]+", line)[0] for line in PROJECT["project"]["dependencies"] if "<" in line}
+    assert bounded == {"numpy", "pandas", "scikit-learn", "torch", "safetensors"}

@@ -242,22 +242,31 @@ def test_ours_is_asked_as_users_would(monkeypatch) -> None:
     asked: dict[str, object] = {}
 
     class Estimator:
-        def __init__(self, prior, random_state) -> None:
-            asked["prior"], asked["seed"] = prior, random_state
+        def __init__(self, prior, random_state, n_rounds=1) -> None:
+            asked["prior"], asked["seed"], asked["rounds"] = prior, random_state, n_rounds
+
+        def fit_simulator(self, simulator, n_simulations, batched, y_observed) -> None:
+            theta = draw_prior(BY_NAME["two_moons"].prior(), n_simulations, np.random.default_rng(0))
+            assert simulator(theta, np.random.default_rng(0)).shape == (n_simulations, *y_observed.shape)
 
         def fit(self, theta, y) -> Estimator:
             asked["shapes"] = theta.shape, y.shape
             return self
 
         def condition(self, y) -> SimpleNamespace:
-            return SimpleNamespace(sample=lambda n, random_state: np.zeros((len(y), n, 2)))
+            many = (len(y),) if y.ndim == 2 else ()
+            return SimpleNamespace(sample=lambda n, random_state: np.zeros((*many, n, 2)))
 
     import genbayes
 
     monkeypatch.setattr(genbayes, "PosteriorEstimator", Estimator, raising=False)
-    found = inference.infer_ours(BY_NAME["two_moons"], PROBLEMS["two_moons"].draw(0, 30, 5), 6, 1)
+    split = PROBLEMS["two_moons"].draw(0, 30, 5)
+    found = inference.infer_ours(BY_NAME["two_moons"], split, 6, 1)
     assert found.draws.shape == (5, 6, 2)
     assert asked["shapes"] == ((30, 2), (30, 2))
+    found = inference.infer_in_rounds(BY_NAME["two_moons"], split, 6, 1)
+    assert found.draws.shape == (5, 6, 2)
+    assert asked["rounds"] == 3
 
 
 def test_the_study_of_inference_is_known_by_name() -> None:

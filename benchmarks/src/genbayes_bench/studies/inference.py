@@ -8,6 +8,6 @@ from genbayes_bench.studies.study import Study
 INFERENCE = Study(
     title="Posteriors of simulators, ours and sbi's",
     problems=tuple(task.name for task in TASKS),
-    methods=("posterior", "sbi-nsf", "sbi-maf", "posterior-sbc"),
+    methods=("posterior", "sbi-nsf", "sbi-maf", "posterior-rounds", "posterior-sbc"),
     score="c2st",
 )

@@ -93,6 +93,12 @@ SECTIONS = [
         SCORES,
         dict.fromkeys(["MainEffect", "Slice", "main_effects", "slice_inputs"], REPORT),
     ),
+    Section(
+        "inference",
+        "The posterior of a simulator's parameters.",
+        "concepts/inference.md",
+        {},
+    ),
     Section("report", "Pages to read and to send.", REPORT, {}),
     Section("design", "Which runs to make next.", "concepts/design.md", {}),
     Section("campaign", "Campaigns: runs to make, and what they gave, in a database.", CAMPAIGNS, {}),
@@ -108,6 +114,7 @@ SECTIONS = [
         REPORT,
         dict.fromkeys(["plot_calibration", "plot_decomposition", "plot_pit", "plot_reliability"], DIAGNOSTICS)
         | dict.fromkeys(["plot_fan", "plot_fan_by_category"], DISTRIBUTION)
+        | dict.fromkeys(["plot_corner", "plot_predictive", "plot_ranks"], "concepts/inference.md")
         | {"plot_scores": CHOOSING, "plot_training": TRAINING},
     ),
     Section("errors", "What is raised, and what is warned of.", f"{DATA}#what-is-refused", {}),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -129,6 +129,13 @@ class CheckedEstimator:
         self.simulated_ = trained[0][:MOST_KEPT], trained[1][:MOST_KEPT]
         self.novelty_ = Novelty.fit(np.vstack([trained[1], held_out[1]]), rng)
         self.dropped_, self.notes_ = {}, ()
+
+    def _in_order(self, y: Any) -> Any:
+        """A frame whose columns are the summaries' names, in the order of the fit; anything else as it is."""
+        columns = [str(name) for name in getattr(y, "columns", ())]
+        if columns and sorted(columns) == sorted(self.response_names_):
+            return y[list(self.response_names_)]
+        return y
 
     def _warn_outside(self, s: FloatArray, strict: bool) -> BoolArray:
         """Which observations lie outside what was simulated, (o, q) -> (o,), with a warning or refused."""

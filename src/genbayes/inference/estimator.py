@@ -174,7 +174,7 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
             strict: Whether to refuse an observation outside what was simulated, instead of a warning.
         """
         check_is_fitted(self, "seconds_")
-        observed, is_single = self.summary_.read_observed(y)
+        observed, is_single = self.summary_.read_observed(self._in_order(y))
         s = self.summary_(observed)
         outside = self._warn_outside(s, strict)
         posterior = self.condition_on_summaries(s, is_single=is_single)

@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from genbayes import Box, InvalidInput, PosteriorEstimator, load
 from genbayes.errors import NotFromPrior, OutsideSimulations
@@ -102,6 +104,7 @@ def test_regions_of_an_exact_posterior_are_nearly_its_own(gaussian: Any) -> None
         (lambda p: p.region(0.9, margin="theta9"), "did you mean"),
         (lambda p: p.region(0.9, margin=2), "its number from 0, got 2"),
         (lambda p: p.plot(), "one observation, got several"),
+        (lambda p: p.region(0.9, margin=0).contains("x"), "theta must be numbers"),
     ],
 )
 def test_questions_that_have_no_answer_are_refused(gaussian: Any, call: object, sentence: str) -> None:
@@ -201,3 +204,22 @@ def test_a_second_fit_forgets_the_checks_of_the_first_and_warns_of_theta_that_is
     with pytest.warns(NotFromPrior, match="the distribution of a "):
         estimator.fit(theta ** [3, 1], theta + noise)
     assert estimator.report_ is not first
+
+
+def test_values_of_an_observation_are_found_by_name() -> None:
+    rng = np.random.default_rng(0)
+    theta = rng.uniform(size=(60, 2))
+    y = pd.DataFrame(theta + rng.normal(size=(60, 2)), columns=["s1", "s2"])
+    estimator = PosteriorEstimator(Box.unit(2), n_members=1, random_state=0).fit(theta, y)
+    expected = estimator.condition([0.9, 0.1]).mean()
+    for named in ({"s2": 0.1, "s1": 0.9}, pd.Series({"s2": 0.1, "s1": 0.9})):
+        np.testing.assert_array_equal(estimator.condition(named).mean(), expected)
+    frame = pd.DataFrame({"s2": [0.1], "s1": [0.9]})
+    np.testing.assert_array_equal(estimator.condition(frame).mean(), expected[None])
+    with pytest.raises(InvalidInput, match="y must have the values s1, s2, got s1"):
+        estimator.condition({"s1": 0.9})
+
+
+def test_an_estimator_that_is_not_fitted_has_no_report() -> None:
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        PosteriorEstimator(Box.unit(2)).report_  # noqa: B018

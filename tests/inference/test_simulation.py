@@ -93,8 +93,9 @@ def test_sets_of_different_sizes_are_kept_as_a_list() -> None:
         (lambda t, rng: np.nan, {}, SimulatorBroken, "the first 50 simulations all failed .NaN"),
         (lambda t: t, {}, SimulatorBroken, "takes 1 positional argument"),
         (lambda t, rng: "text", {}, SimulatorBroken, "ValueError"),
+        (lambda t, rng: t + 1j, {}, SimulatorBroken, "complex numbers"),
     ],
-    ids=["number", "lengths", "batch", "executor", "nan", "signature", "text"],
+    ids=["number", "lengths", "batch", "executor", "nan", "signature", "text", "complex"],
 )
 def test_what_is_wrong_with_a_simulator_is_said_in_one_sentence(
     simulator: Any, settings: Any, error: type[Exception], sentence: str

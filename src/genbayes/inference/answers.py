@@ -181,7 +181,7 @@ class PosteriorAnswers:
                 import arviz
         except ImportError as error:
             raise MissingExtra("to_arviz needs ArviZ, which is not installed; pip install 'genbayes[arviz]'") from error
-        per_chain = check_count(n, "n") // check_count(n_chains, "n_chains")
+        per_chain = check_count(n, "n", 2 * check_count(n_chains, "n_chains")) // n_chains
         draws = self._draws_of_one(per_chain * n_chains, random_state, "to_arviz")
         chains = draws.reshape(n_chains, per_chain, -1)
         density = self.log_prob(draws).reshape(n_chains, per_chain)

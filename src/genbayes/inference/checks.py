@@ -7,14 +7,16 @@ file keeps the held-out pairs, so that they give the same answer after loading.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from genbayes.arrays import BoolArray, FloatArray
+from genbayes.errors import InvalidInput
 from genbayes.inference.calibration import CalibrationReport, check_calibration, nearest_reference
 from genbayes.inference.novelty import Novelty
 from genbayes.inference.prior import Prior
@@ -84,6 +86,7 @@ class CheckedEstimator:
 
         Computed when first asked for; `print(estimator.report_)` says in words what was found.
         """
+        self._require_fit()
         held, rng = self.held_out_, np.random.default_rng(0)
         theta, s, reference = (part[:MOST_CHECKED] for part in (held.theta, held.summaries, held.reference))
         posterior = self.condition_on_summaries(s)
@@ -103,6 +106,7 @@ class CheckedEstimator:
     @cached_property
     def conformal_scores_(self) -> ConformalScores:
         """Scores of the held-out pairs from which regions take their thresholds."""
+        self._require_fit()
         posterior = self.condition_on_summaries(self.held_out_.summaries)
         return ConformalScores.of(posterior, self.held_out_.theta, np.random.default_rng(1))
 
@@ -131,11 +135,22 @@ class CheckedEstimator:
         self.dropped_, self.notes_ = {}, ()
 
     def _in_order(self, y: Any) -> Any:
-        """A frame whose columns are the summaries' names, in the order of the fit; anything else as it is."""
-        columns = [str(name) for name in getattr(y, "columns", ())]
-        if columns and sorted(columns) == sorted(self.response_names_):
-            return y[list(self.response_names_)]
-        return y
+        """Observations whose values have names, a frame, a series or a dictionary, in the order of the fit."""
+        wanted = list(self.response_names_)
+        if isinstance(y, Mapping):
+            if sorted(map(str, y)) != sorted(wanted):
+                raise InvalidInput(
+                    f"y must have the values {', '.join(wanted)}, got {', '.join(map(str, y)) or 'none'}"
+                )
+            return [y[name] for name in wanted]
+        labels = y.columns if hasattr(y, "columns") else y.index if hasattr(y, "iloc") else ()
+        return y[wanted] if len(labels) and sorted(map(str, labels)) == sorted(wanted) else y
+
+    def _require_fit(self) -> None:
+        if not hasattr(self, "held_out_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet; call fit, fit_simulator or fit_campaign"
+            )
 
     def _warn_outside(self, s: FloatArray, strict: bool) -> BoolArray:
         """Which observations lie outside what was simulated, (o, q) -> (o,), with a warning or refused."""

@@ -158,8 +158,7 @@ class MarginRegion:
         Returns:
             Shape () or (n,); for many observations (o,) or (o, n).
         """
-        values = np.asarray(theta, dtype=np.float64)
-        check_array(np.atleast_1d(values), "theta", "(n,)" if values.ndim < 2 else "(o, n)")
+        values = check_array(theta, "theta", ("()", "(n,)", "(o, n)")[min(np.ndim(theta), 2)])
         lower, upper = (
             np.asarray(end)[..., None] if values.ndim else np.asarray(end) for end in (self.lower, self.upper)
         )

@@ -207,7 +207,7 @@ def _run_part(simulator: Simulator, part: _Part, batched: bool) -> _Outcome:
     assert isinstance(seeds, np.random.SeedSequence)  # of a spawned generator
     again = [np.random.default_rng(child) for child in seeds.spawn(len(part.theta))]
     try:
-        y = np.asarray(simulator(part.theta, part.generators[0]), dtype=np.float64)
+        y = _real(simulator(part.theta, part.generators[0]))
     except Exception:  # which rows are to blame is found, recorded and shown below
         return _run_rows(lambda row, rng: np.asarray(simulator(row[None], rng))[0], _Part(part.theta, again))
     if y.ndim == 0 or len(y) != len(part.theta):
@@ -225,13 +225,20 @@ def _run_rows(simulator: Simulator, part: _Part) -> _Outcome:
     errors: list[str] = []
     for row, rng in zip(part.theta, part.generators, strict=True):
         try:
-            y = np.atleast_1d(np.asarray(simulator(row, rng), dtype=np.float64))
+            y = np.atleast_1d(_real(simulator(row, rng)))
             failed = "" if np.isfinite(y).all() else "NaN or infinity"
         except Exception as error:  # recorded, counted and shown
             failed = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
         rows.append(None if failed else y)
         errors += [failed] if failed else []
     return _Outcome(rows, errors)
+
+
+def _real(y: Any) -> FloatArray:
+    """What a run returned, as real numbers."""
+    if np.iscomplexobj(y):
+        raise TypeError("complex numbers were returned")
+    return np.asarray(y, dtype=np.float64)
 
 
 def _stop_if_hopeless(rows: Sequence[Any], errors: Sequence[str]) -> None:

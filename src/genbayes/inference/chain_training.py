@@ -181,7 +181,7 @@ def rate_at(step: int, settings: ChainSettings) -> float:
     """Learning rate of a step: linear warm-up times a cosine to zero.
 
     Example:
-        >>> rate_at(100, ChainSettings(n_steps=10**9))
+        >>> round(rate_at(100, ChainSettings(n_steps=10**9)), 6)
         0.008
     """
     warm = min(1.0, (step + 1) / max(1, settings.n_warmup))

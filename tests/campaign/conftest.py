@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
-import socket
 import subprocess
-import tempfile
+import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -16,59 +14,16 @@ import pytest
 
 from genbayes.campaign import Campaign
 
-FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-UNPRIVILEGED = ("postgres", "nobody")  # the server refuses to be run by root
+sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+from storms.server import Server, why_no_server
+
 NUMBERS = count()
-
-
-def find_program(name: str) -> str | None:
-    return next((str(each / name) for each in FOLDERS if (each / name).exists()), shutil.which(name))
-
-
-class Server:
-    """A PostgreSQL server on a free local port, in a folder of its own."""
-
-    def __init__(self) -> None:
-        self.user = _unprivileged_user() if os.geteuid() == 0 else None
-        self.folder = Path(tempfile.mkdtemp(prefix="genbayes-postgres-"))
-        if self.user is not None:
-            os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-
-    def create(self) -> None:
-        self._run("initdb", "--auth=trust", "--username=genbayes", "--no-sync", "--encoding=UTF8")
-        self.start()
-
-    def start(self) -> None:
-        options = f"-p {self.port} -h 127.0.0.1 -k {self.folder} -c fsync=off -c max_connections=60"
-        self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
-
-    def stop(self, how: str) -> None:
-        self._run("pg_ctl", "-w", "-m", how, "stop")
-
-    def url(self, database: str = "postgres") -> str:
-        return f"postgresql://genbayes@127.0.0.1:{self.port}/{database}"
-
-    def _run(self, program: str, *words: str) -> None:
-        identity = {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []} if self.user else {}
-        command, silent = [find_program(program), "-D", str(self.folder / "data"), *words], subprocess.DEVNULL
-        subprocess.run(command, check=True, cwd=self.folder, stdout=silent, stderr=silent, **identity)
-
-
-def _unprivileged_user() -> pwd.struct_passwd | None:
-    known = {entry.pw_name: entry for entry in pwd.getpwall()}
-    return next((known[name] for name in UNPRIVILEGED if name in known), None)
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    missing = [name for name in ("initdb", "pg_ctl", "postgres") if find_program(name) is None]
-    if missing:
-        pytest.skip(f"PostgreSQL is not installed: no {', '.join(missing)}; apt-get install postgresql")
-    if os.geteuid() == 0 and _unprivileged_user() is None:
-        pytest.skip(f"PostgreSQL refuses to be run by root, and there is no user {' or '.join(UNPRIVILEGED)}")
+    if (why := why_no_server()) is not None:
+        pytest.skip(why)
     running = Server()
     try:
         running.create()

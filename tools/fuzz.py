@@ -27,7 +27,7 @@ ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS")}
 if __name__ == "__main__" and any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):
     os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | ONE_THREAD)
 
-from fuzzing.cases import keep_finding, run_cases, try_file  # noqa: E402
+from fuzzing.cases import FUZZER_BROKEN, keep_finding, run_cases, try_file  # noqa: E402
 from fuzzing.makers import make_files  # noqa: E402
 
 STUCK = 20.0  # seconds at one case after which a process is ended from outside
@@ -91,6 +91,8 @@ def watch(worker: subprocess.Popen[bytes], folder: Path, end: float | None) -> s
             worker.kill()
             worker.wait()
             return "Stuck" if stuck else ""
+    if worker.returncode == FUZZER_BROKEN:
+        raise SystemExit("the damage itself must not fail, got an error; repair tools/fuzzing/damage.py")
     if worker.returncode and not at.read_text():
         raise SystemExit("the files themselves must load before they are damaged, got an error")
     return "Crashed" if worker.returncode else ""

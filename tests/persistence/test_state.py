@@ -55,7 +55,7 @@ def test_a_value_that_breaks_its_rule_is_refused_in_one_sentence(ask: Any, value
         (lambda s: s.array("a"), np.ones(2, np.float16), "floating-point numbers, got float16"),
         (lambda s: s.array("a"), np.ones(2, np.int64), "floating-point numbers, got int64"),
         *[(lambda s: s.array("a", positive=True), [1.0, bad], "be positive, got") for bad in (0.0, -1.0)],
-        (lambda s: s.array("a", at_least=0), [0.0, -1e-9], "be at least 0, got -1e-09"),
+        (lambda s: s.array("a", at_least=0), [0.0, -1e-9], "be from 0 to 1.79769e.308, got -1e-09"),
         (lambda s: s.array("a", (3, None)), np.ones((2, 2)), r"have shape \(3, None\), got \(2, 2\)"),
         (lambda s: s.array("a", (2,)), np.ones((2, 1)), r"have shape \(2,\)"),
         *[(lambda s: s.whole_array("a", (2,), below=5), [0, bad], "whole numbers from 0 to 4") for bad in (-1, 5)],

@@ -7,6 +7,7 @@ import os
 import resource
 import shutil
 import signal
+import sys
 import tempfile
 import traceback
 import warnings
@@ -27,6 +28,7 @@ SECONDS = 1.0  # of processor time a case may take, so that a busy machine is no
 MORE_MEMORY = 200 * 2**20  # bytes of address space above what the process has when it starts
 NET = "must describe a complete"  # said where a loader stated no rule and its error was caught in the end
 NO_MEMORY = ("can't allocate memory", "not enough memory", "Unable to allocate")
+FUZZER_BROKEN = 70  # exit code of a process whose damage could not be made
 TAU = [0.05, 0.5, 0.95]
 
 
@@ -51,6 +53,9 @@ def read_files(paths: list[Path]) -> list[Any]:
 
 def use(model: Any) -> None:
     """What a user does with a loaded model."""
+    if hasattr(model, "condition"):
+        use_posterior(model)
+        return
     X = inputs_for(model)
     labels = getattr(getattr(model, "groups_", None), "labels", ())
     groups = {"groups": [labels[0]] * len(X)} if labels else {}
@@ -68,13 +73,23 @@ def use(model: Any) -> None:
         model.predict_failure_probability(X)
 
 
+def use_posterior(model: Any) -> None:
+    """What a user does with a loaded estimator of posteriors."""
+    posterior = model.condition(np.full((2, *model.summary_.tail_), 0.1))
+    if np.isnan(posterior.sample(20, random_state=0)).any():
+        raise NotANumber("a draw is NaN")
+    if np.isnan(posterior.log_prob(np.full((2, model.prior_.k), 0.2))).any():
+        raise NotANumber("a density is NaN")
+
+
 def try_file(path: Path) -> str:
     """What became of a file: refused by a rule, refused by the net, refused in use, or answered; else it raises."""
     try:
         model = load(path)
     except UnreadableFile as error:
         require_memory(error)
-        return "refused by the net" if NET in str(error) else "refused"
+        is_stated = NET not in str(error) or isinstance(error.__cause__, GenBayesError)
+        return "refused" if is_stated else "refused by the net"
     try:
         use(model)
     except GenBayesError as error:
@@ -105,7 +120,11 @@ def run_cases(paths: list[Path], seed: int, first: int, last: int, folder: Path)
     place = Path(tempfile.mkdtemp()) / "case.gb"
     for number in range(first, last):
         os.pwrite(at, f"{number:12d}".encode(), 0)
-        name, content = case_bytes(files, seed, number)
+        try:
+            name, content = case_bytes(files, seed, number)
+        except Exception as error:  # ours, not the loaders': no finding
+            traceback.print_exception(error)
+            sys.exit(FUZZER_BROKEN)
         place.write_bytes(content)
         outcome = _outcome(place, name, number, folder)
         counts[f"{name} {outcome}"] += 1

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from genbayes.models.registry import registered_models, registered_parts
+from genbayes.models.registry import OUR_ESTIMATORS, registered_models, registered_parts
 from genbayes.persistence.file import FORMAT_VERSION, MAGIC
 
-BIG_ENOUGH = 2_000_000  # bytes that damage may add to a file
+BIG_ENOUGH = 2_000_000  # bytes that longer arrays may add to a file
+LARGEST = 4_000_000  # bytes of a damaged file; what is honestly large may take more memory than the limit
 INFINITE = "@infinite@"  # becomes 1e999, which JSON reads as infinity
 WEIRD: list[Any] = [None, True, False, -1, 0, 1, 2, 3, 7, 1000, 10**6, 10**9, 2**31, 2**63, 10**400, -(10**18)]
 WEIRD += [0.5, -0.0, 1e-320, 1e-300, 1e-30, 1e30, 1e150, 1e300, 1.7e308, -1e308, INFINITE]
@@ -95,7 +96,8 @@ def exchange_values(draft: Draft, rng: np.random.Generator) -> None:
 
 
 def rename_class(draft: Draft, rng: np.random.Generator) -> None:
-    names = [*{entry.disk_name for entry in registered_models().values()}, *registered_parts(), "LinearScores", "os"]
+    names = sorted({entry.disk_name for entry in registered_models().values()})
+    names += [*OUR_ESTIMATORS, *registered_parts(), "LinearScores", "os"]
     kinds = [n for n, k in places(draft.values) if k == "kind" and isinstance(n, dict)]
     if kinds and rng.uniform() < 0.7:
         pick(rng, kinds)["kind"] = pick(rng, names)
@@ -126,7 +128,7 @@ def spoil_entries(draft: Draft, rng: np.random.Generator) -> None:
         return
     value = pick(rng, SPOILT)
     if array.dtype.kind != "f":
-        value = int(pick(rng, [-1, 0, 1, 100, 10**6 if array.dtype.itemsize > 2 else 100]))
+        value = float(pick(rng, [-1, 0, 1, 100, 10**6]))
     flat = array.reshape(-1)
     share = pick(rng, [0.0, 0.0, 0.3, 1.0])
     rows = [int(rng.integers(len(flat)))] if share == 0 else rng.uniform(size=len(flat)) < share
@@ -137,10 +139,10 @@ def spoil_entries(draft: Draft, rng: np.random.Generator) -> None:
 
 def scale_array(draft: Draft, rng: np.random.Generator) -> None:
     name = pick(rng, list(draft.arrays))
+    array = draft.arrays[name]
     with np.errstate(all="ignore"):
-        draft.arrays[name] = (draft.arrays[name] * pick(rng, [-1, 0, 2, 1e-200, 1e5, 1e20, 1e200])).astype(
-            draft.arrays[name].dtype
-        )
+        scaled = array.astype(np.float64) * pick(rng, [-1.0, 0.0, 2.0, 1e-200, 1e5, 1e20, 1e200])
+        draft.arrays[name] = scaled.astype(array.dtype)
 
 
 def cast_array(draft: Draft, rng: np.random.Generator) -> None:
@@ -213,7 +215,8 @@ def damaged(kind: str, values: dict[str, Any], arrays: dict[str, np.ndarray], rn
     for which in rng.choice(len(DAMAGE), size=1 + rng.geometric(0.6) % 4, p=weight / weight.sum()):
         if draft.arrays and draft.values and not draft.is_deep:
             DAMAGE[which][1](draft, rng)
-    return as_file(draft)
+    content = as_file(draft)
+    return content if len(content) <= LARGEST else as_file(Draft(kind, {**values, "n_rows": -1}, dict(arrays)))
 
 
 def as_file(draft: Draft) -> bytes:

@@ -17,7 +17,8 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from genbayes.models.registry import RegisteredModel, registered_models
+from genbayes import Box
+from genbayes.models.registry import OUR_ESTIMATORS, RegisteredModel, registered_models
 from genbayes.persistence import read_state
 
 SMALL: dict[str, Any] = {
@@ -118,6 +119,16 @@ def make_conformal(entry: RegisteredModel) -> Named:
         yield f"-{method}", model.fit(X, y, None, *groups)
 
 
+def make_posteriors(entry: RegisteredModel) -> Named:
+    rng = np.random.default_rng(0)
+    theta = rng.uniform(-1, 1, (80, 2))
+    y = theta + 0.1 * rng.standard_normal((80, 2))
+    cls, box = entry.load_class(), Box({"a": (-1, 1), "b": (-1, 1)})
+    yield "", cls(box, n_members=1, random_state=0).fit(theta, y)
+    yield "-set", cls(box, n_members=1, summary="set", random_state=0).fit(theta, np.stack([y, y + 0.1], axis=1))
+    yield "-paper", cls(Box({"a": (-1, 1)}), recipe="paper", random_state=0).fit(theta[:, :1], y)
+
+
 MAKERS: dict[str, Callable[[RegisteredModel], Named]] = {
     "QuantileSurrogate": make_networks,
     "StationaryGP": make_stationary,
@@ -126,14 +137,20 @@ MAKERS: dict[str, Callable[[RegisteredModel], Named]] = {
     "HeteroskedasticGP": make_noise,
     "AutoSurrogate": make_auto,
     "ConformalSurrogate": make_conformal,
+    "PosteriorEstimator": make_posteriors,
 }  # by disk name
+
+
+def all_classes() -> dict[str, RegisteredModel]:
+    """One entry for each class that a file may name, by disk name: models, and estimators of other things."""
+    others = {name: RegisteredModel(name, name, home, name) for name, home in OUR_ESTIMATORS.items()}
+    return {entry.disk_name: entry for entry in registered_models().values()} | others
 
 
 def make_files(folder: Path, only: str = "") -> list[Path]:
     """Files of every registered class, written unless they are there; those whose names begin with `only`."""
     folder.mkdir(parents=True, exist_ok=True)
-    entries = {entry.disk_name: entry for entry in registered_models().values()}
-    for disk_name, entry in entries.items():
+    for disk_name, entry in all_classes().items():
         marker = folder / f"{disk_name}.made"
         if not disk_name.startswith(only) or marker.exists():
             continue

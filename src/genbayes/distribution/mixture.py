@@ -56,7 +56,9 @@ class Mixture(PredictiveDistribution):
     def var(self) -> FloatArray:
         """Variances sum_k w_k (var_k + (mean_k - mean)^2), shape (n,)."""
         mean = self.mean()
-        return self._average(lambda part: part.var() + (part.mean() - mean) ** 2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = self._average(lambda part: part.var() + (part.mean() - mean) ** 2)
+        return np.where(np.isnan(variance), np.inf, variance)  # squares of numbers beyond 1e154 overflow
 
     def _average(
         self, value: Callable[[PredictiveDistribution], FloatArray], rows: IntArray | slice = slice(None)

@@ -204,10 +204,10 @@ class CalibrationReport:
     @classmethod
     def from_state(cls, state: State) -> CalibrationReport:
         """What `to_state` described."""
-        names = [str(name) for name in state.value("names")]
+        names = state.typed("names", list[str])
         u = state.array("u", (None, len(names)))
         checks = tuple(Check(name, u[:, j]) for j, name in enumerate(names))
-        return cls(checks, int(state.value("n_draws")), int(state.value("n_outside")), dict(state.value("dropped")))
+        return cls(checks, state.count("n_draws"), state.count("n_outside"), state.typed("dropped", dict[str, int]))
 
 
 def check_calibration(

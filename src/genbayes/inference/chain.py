@@ -25,7 +25,8 @@ from torch import Tensor
 from torch.nn.functional import silu
 
 from genbayes.arrays import FloatArray
-from genbayes.persistence import State
+from genbayes.errors import UnreadableFile
+from genbayes.persistence import FOREIGN, State
 
 LOG_SCALES = (-9.0, 4.0)  # of a component, in standard deviations of the parameter
 OUTSIDE = 10.0  # how far beyond the support a component may lie: farther, differences drown in rounding
@@ -208,10 +209,18 @@ class Chain(torch.nn.Module):
     def from_state(cls, state: State) -> Chain:
         """The chain that a state describes, every array of the shape that its sizes ask for."""
         names = ("k", "n_summaries", "n_members", "n_hidden", "n_layers", "n_components")
-        shape = ChainShape(**{name: int(state.value(name)) for name in names})
+        shape = ChainShape(**{name: state.count(name, at_least=name != "n_layers") for name in names})
+        orders = state.typed("orders", list[list[int]])
+        if len(orders) != shape.n_members or any(sorted(order) != list(range(shape.k)) for order in orders):
+            raise UnreadableFile(f"the orders in the model file must have each parameter once, got others; {FOREIGN}")
+        C, n_in, H = shape.n_members * shape.k, shape.k + shape.n_summaries, shape.n_hidden
+        state.array("W_0", (C, n_in, H))  # sizes that the file fills, before memory is set aside for them
+        state.array("W_out", (C, H, 3 * shape.n_components))
+        for i in range(shape.n_layers):
+            state.array(f"W.{i}", (C, H, H))
         lower, upper = (state.array(name, (shape.k,)).astype(np.float64) for name in ("lower", "upper"))
         lower, upper = np.where(lower <= -FAR, -np.inf, lower), np.where(upper >= FAR, np.inf, upper)
-        chain = cls(shape, lower, upper, np.asarray(state.value("orders"), dtype=np.int64))
+        chain = cls(shape, lower, upper, np.asarray(orders, dtype=np.int64))
         with torch.no_grad():
             for name, parameter in chain.named_parameters():
                 parameter.copy_(torch.as_tensor(state.array(name, tuple(parameter.shape))))

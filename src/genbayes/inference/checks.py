@@ -16,12 +16,12 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from genbayes.arrays import BoolArray, FloatArray
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.inference.calibration import CalibrationReport, check_calibration, nearest_reference
 from genbayes.inference.novelty import Novelty
 from genbayes.inference.prior import Prior
 from genbayes.inference.regions import ConformalScores
-from genbayes.persistence import State
+from genbayes.persistence import FOREIGN, State
 
 if TYPE_CHECKING:
     from genbayes.inference.posterior import Posterior
@@ -165,11 +165,14 @@ class CheckedEstimator:
 
     def _checks_from_state(self, state: State) -> None:
         k = self.prior_.k
-        theta, s = state.array("held_theta", (None, k)), state.array("held_summaries", (None, None))
+        theta = state.array("held_theta", (None, k))
+        s = state.array("held_summaries", (len(theta), None))
         self.held_out_ = HeldOut(theta, s, state.array("held_reference", theta.shape))
         kept = state.array("simulated_theta", (None, k))
         self.simulated_ = kept, state.array("simulated_summaries", (len(kept), s.shape[1]))
         self.novelty_ = Novelty.from_state(state.nested("novelty"))
-        self.response_names_ = tuple(str(name) for name in state.value("response_names"))
-        self.dropped_ = {str(reason): int(count) for reason, count in state.value("dropped").items()}
-        self.notes_ = tuple(str(sentence) for sentence in state.value("notes"))
+        self.response_names_ = state.typed("response_names", tuple[str, ...])
+        if {len(self.response_names_), len(self.novelty_.centre)} != {s.shape[1]} or not len(theta):
+            raise UnreadableFile(f"the checks in the model file must be of the same summaries, got others; {FOREIGN}")
+        self.dropped_ = state.typed("dropped", dict[str, int])
+        self.notes_ = state.typed("notes", tuple[str, ...])

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.errors import ConstantSummaries, DuplicatePairs, InvalidInput
+from genbayes.errors import ConstantSummaries, DuplicatePairs, InvalidInput, UnreadableFile
 from genbayes.inference.chain import Chain
 from genbayes.inference.chain_training import fit_chain, n_held_out
 from genbayes.inference.checks import CheckedEstimator
@@ -39,9 +39,10 @@ from genbayes.inference.scales import SummaryScale, ThetaScale
 from genbayes.inference.sources import PairSources
 from genbayes.inference.summaries import Array, LearntSummary, as_summary, restore_summary
 from genbayes.inference.summary_training import train_summary
+from genbayes.models.base import known_parameters
 from genbayes.models.loading import state_of
 from genbayes.models.network.surrogate import QuantileSurrogate
-from genbayes.persistence import State, write_state
+from genbayes.persistence import FOREIGN, State, write_state
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState, as_generator
 from genbayes.threads import fitting_threads
@@ -128,10 +129,7 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
 
     def fit_within(self, theta: ArrayLike, y: ArrayLike, region: Region | None = None) -> Self:
         """As `fit`, from theta drawn from the prior truncated to a region of its support; None for all of it."""
-        check_choice(self.recipe, "recipe", RECIPES)
-        check_count(self.n_rounds, "n_rounds")
-        if self.n_members is not None:
-            check_count(self.n_members, "n_members")
+        self._check_settings()
         started = time.perf_counter()
         self.prior_: Prior = as_prior(self.prior, theta)
         if self.recipe == "paper" and self.prior_.k > 1:
@@ -157,6 +155,12 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
         self.n_pairs_ = len(order)
         self.seconds_ = time.perf_counter() - started
         return self
+
+    def _check_settings(self) -> None:
+        check_choice(self.recipe, "recipe", RECIPES)
+        check_count(self.n_rounds, "n_rounds")
+        if self.n_members is not None:
+            check_count(self.n_members, "n_members")
 
     def _fit_in_rounds(self, run: Any, n_simulations: int, y_observed: Any, rng: np.random.Generator) -> None:
         from genbayes.inference.rounds import fit_in_rounds  # which fits estimators
@@ -293,21 +297,34 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
     def from_state(cls, state: State) -> Self:
         """The estimator that a file describes."""
         prior = Prior.from_dict(state.value("prior"))
-        estimator = cls(prior, **state.value("parameters"))
+        estimator = cls(**{**known_parameters(cls, state), "prior": prior})
+        estimator._check_settings()
         estimator.prior_ = prior
         estimator.n_pairs_ = state.count("n_pairs")
         estimator.summary_ = restore_summary(state.nested("summary"))
-        estimator.kept_ = state.whole_array("kept", (None,), below=2**31)
-        estimator.n_summaries_ = len(estimator.kept_)
         estimator._checks_from_state(state.nested("checks"))
+        estimator.kept_ = state.whole_array("kept", (None,), below=len(estimator.response_names_))
+        estimator.n_summaries_ = len(estimator.kept_)
         estimator.theta_scale_ = ThetaScale.from_state(state.nested("theta_scale"))
         estimator.summary_scale_ = SummaryScale.from_state(state.nested("summary_scale"))
         has_network = "network" in state.values
         estimator.network_ = QuantileSurrogate.from_state(state.nested("network")) if has_network else None
         estimator.chain_ = None if has_network else Chain.from_state(state.nested("chain"))
+        estimator._require_sizes()
         estimator.seconds_ = state.number("seconds", at_least=0)
         estimator.history_ = state.typed("history", list[tuple[float, float]])
         return estimator
+
+    def _require_sizes(self) -> None:
+        """Parts from a file must be of the same parameters and summaries."""
+        k, p = self.prior_.k, self.n_summaries_
+        learnt = (self.chain_.shape.k, self.chain_.shape.n_summaries) if self.chain_ is not None else (1, p)
+        if self.network_ is not None:
+            learnt = 1, 0 if self.network_.coders_ else self.network_.n_features_in_
+        scales = len(self.theta_scale_.kind), len(self.summary_scale_.center)
+        is_summed_up = self.summary_.n_summaries == len(self.response_names_)
+        if not p or not is_summed_up or {learnt, scales} != {(k, p)}:
+            raise UnreadableFile(f"the parts of the model file must be of {k} parameters and {p} summaries; {FOREIGN}")
 
 
 def _varying(s: FloatArray) -> IntArray:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from genbayes.arrays import BoolArray, FloatArray
-from genbayes.errors import InvalidInput, OutsideSimulations
-from genbayes.persistence import State
-from genbayes.validation import describe_rows
+from genbayes.errors import InvalidInput, OutsideSimulations, UnreadableFile
+from genbayes.persistence import FOREIGN, State
+from genbayes.validation import check_finite, describe_rows
 
 FALSE_ALARMS = 0.005  # share of prior-predictive draws flagged, so that 1% is kept by nearly every fit
 MOST_REFERENCE, MOST_SCORED = 2000, 5000
@@ -157,7 +157,7 @@ class Novelty:
         from sklearn.neighbors import NearestNeighbors
 
         z = _standardise(summaries, self.centre, self.below, self.above)
-        white = (np.arcsinh(z) - self.mean) @ self.whitening
+        white = check_finite((np.arcsinh(z) - self.mean) @ self.whitening, "summaries of y among the simulations")
         wanted = min(N_NEIGHBOURS + among, len(self.points))
         nearest = NearestNeighbors(n_neighbors=wanted).fit(self.points).kneighbors(white)[0][:, -1]
         return np.column_stack([np.abs(self._reach(summaries)).max(axis=1), np.linalg.norm(white, axis=1), nearest])
@@ -184,7 +184,11 @@ class Novelty:
         shapes: dict[str, tuple[int | None, ...]] = dict.fromkeys(("centre", "below", "above"), (p,))
         shapes |= dict.fromkeys(("lowest", "highest", "mean"), (p,))
         shapes |= {"whitening": (p, p), "points": (None, p), "common": (3,), "scores": (None,)}
-        return cls(**{name: state.array(name, shape) for name, shape in shapes.items()})
+        positive = ("below", "above", "common")
+        novelty = cls(**{name: state.array(name, shape, positive=name in positive) for name, shape in shapes.items()})
+        if not len(novelty.points) or not len(novelty.scores):
+            raise UnreadableFile(f"the simulations in the model file must be there, got none; {FOREIGN}")
+        return novelty
 
 
 def _standardise(rows: FloatArray, centre: FloatArray, below: FloatArray, above: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import qmc
 
 from genbayes.arrays import FloatArray
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, NotFinite
 from genbayes.inference.answers import PosteriorAnswers
 from genbayes.inference.chain import Chain, Mixtures
 from genbayes.inference.prior import Prior
@@ -73,7 +73,7 @@ class Posterior(PosteriorAnswers):
         rng = as_generator(random_state)
         shape = self.n_observations, n, self.prior.k, 2
         noise = torch.rand(shape, generator=torch_generator(rng)).clamp_(1e-7, 1 - 1e-7)
-        theta = self._parameters(self.chain.transport(self.s, noise))
+        theta = _require_numbers(self._parameters(self.chain.transport(self.s, noise)), "draws")
         if self.chain.shape.n_members > 1:  # draws of the members come one after another
             theta = theta[:, rng.permutation(n)]
         return self._drop(theta)
@@ -95,7 +95,7 @@ class Posterior(PosteriorAnswers):
         t = torch.as_tensor(self.theta_scale.transform(safe), dtype=torch.float32).view(-1, k)
         found = self.chain.joint_log_prob(t, self.s.repeat_interleave(n, dim=0)).numpy().reshape(o, n)
         found = np.where(inside, found + self.theta_scale.log_slope(safe), -np.inf)
-        return self._drop(found[:, 0] if drop else found)
+        return self._drop(_require_numbers(found[:, 0] if drop else found, "densities"))
 
     def mean(self) -> FloatArray:
         """Posterior means, (k,); for many observations (o, k)."""
@@ -230,3 +230,10 @@ def _even_noise(n: int, k: int) -> torch.Tensor:
     """Evenly spread noise, a scrambled Sobol sequence, always the same, (n, k, 2)."""
     points = qmc.Sobol(2 * k, scramble=True, rng=np.random.default_rng(0)).random_base2(int(np.ceil(np.log2(n))))[:n]
     return torch.as_tensor(points.reshape(n, k, 2), dtype=torch.float32).clamp_(1e-7, 1 - 1e-7)
+
+
+def _require_numbers(found: FloatArray, what: str) -> FloatArray:
+    """What was found, if NaN is not among it."""
+    if np.isnan(found).any():
+        raise NotFinite(f"{what} must be numbers, got NaN; theta or scales of the estimator are too large or too small")
+    return found

@@ -140,7 +140,7 @@ class Prior:
             if "joint" in kept:
                 return _of_joint(_joint_from_dict(kept["joint"]), names)
             return Prior.of([_margin_from_dict(margin) for margin in kept["margins"]], names)
-        except (KeyError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise UnreadableFile(
                 f"the file must describe a prior, got none ({error}); it is damaged or foreign"
             ) from error

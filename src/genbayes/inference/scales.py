@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from genbayes.arrays import BoolArray, FloatArray
-from genbayes.persistence import State
+from genbayes.errors import UnreadableFile
+from genbayes.persistence import FOREIGN, State
 
 AS_IS, LOG_ABOVE, LOG_BELOW, LOG = 0, 1, 2, 3  # theta, log(theta - lower), log(upper - theta), log(theta)
 DECADES = 20.0  # ratio of the ends of a positive support from which on a skewed parameter is taken by its logarithm
@@ -116,6 +117,8 @@ class ThetaScale:
         """The scale that a state describes."""
         kind = state.whole_array("kind", (None,), at_least=AS_IS, below=LOG + 1)
         lower, upper = (state.array(name, kind.shape, finite=False).astype(np.float64) for name in ("lower", "upper"))
+        if not (lower < upper).all():
+            raise UnreadableFile(f"ends of the support in the model file must be in order, got others; {FOREIGN}")
         origin, center = (state.array(name, kind.shape).astype(np.float64) for name in ("origin", "center"))
         return cls(
             kind, origin, lower, upper, center, state.array("scale", kind.shape, positive=True).astype(np.float64)

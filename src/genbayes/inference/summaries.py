@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.nn.functional import silu
 
 from genbayes.arrays import FloatArray
-from genbayes.errors import InvalidInput
-from genbayes.persistence import State
+from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.persistence import FOREIGN, State
 from genbayes.validation import check_choice, check_finite, describe_rows
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -28,6 +28,7 @@ ROWS_AT_ONCE = 1_024  # observations that pass through a summary network togethe
 N_HIDDEN = 64
 KERNEL = 5  # time points that a convolution sees at once
 SMALLEST_SPREAD = 1e-6  # share of the typical spread that stands for none, where its logarithm is taken
+LARGEST_OBSERVATION = 10_000_000  # values of one that a file may describe
 
 
 class Summary:
@@ -77,6 +78,11 @@ class Summary:
             raise InvalidInput(f"summary must return one row an observation, ({len(y)}, q), got shape {s.shape}")
         return check_finite(s, "summary(y)")
 
+    @property
+    def n_summaries(self) -> int:
+        """Number of summaries that a file can describe."""
+        return self.tail_[0] if len(self.tail_) == 1 else 0
+
     def to_state(self) -> State:
         """Kind and shape of an observation; a function cannot be kept."""
         if self.function is not None:
@@ -107,6 +113,11 @@ class LearntSummary(Summary):
         """Summaries of observations, (n, ...) -> (n, q)."""
         parts = [self.network_(self.network_.prepare(y[i : i + ROWS_AT_ONCE])) for i in range(0, len(y), ROWS_AT_ONCE)]
         return torch.cat(parts).double().numpy()
+
+    @property
+    def n_summaries(self) -> int:
+        """Number of summaries."""
+        return self.network_.n_outputs
 
     def to_state(self) -> State:
         """Kind, shape and weights."""
@@ -204,6 +215,11 @@ class SummaryNetwork(torch.nn.Module):
         self.register_buffer("scale", torch.ones(n_inputs))
         self.sizes = n_inputs, n_learnt
 
+    @property
+    def n_outputs(self) -> int:
+        """Number of summaries."""
+        return self.sizes[1]
+
     def prepare(self, y: Array) -> Tensor:
         """Observations on the scale of the network, in single precision."""
         return ((torch.as_tensor(np.ascontiguousarray(y)) - self.center) / self.scale).float()
@@ -241,6 +257,11 @@ class SetNetwork(SummaryNetwork):
         self.third = torch.nn.Linear(half + 2 * n_inputs + 1, N_HIDDEN)
         self.last = torch.nn.Linear(N_HIDDEN, n_learnt)
 
+    @property
+    def n_outputs(self) -> int:
+        """Number of summaries."""
+        return self.sizes[1] + 2 * self.sizes[0] + 1
+
     def forward(self, y: Tensor) -> Tensor:
         """Summaries, the same whatever the order of the members."""
         there = torch.isfinite(y).all(dim=2, keepdim=True)
@@ -273,6 +294,11 @@ class SeriesNetwork(SummaryNetwork):
         self.third = torch.nn.Linear(2 * half + 2 * n_inputs, N_HIDDEN)
         self.last = torch.nn.Linear(N_HIDDEN, n_learnt)
         self.past = torch.nn.Linear(2 * half + 2 * n_inputs, n_learnt, bias=False)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of summaries."""
+        return self.sizes[1] + 2 * self.sizes[0]
 
     def forward(self, y: Tensor) -> Tensor:
         """Summaries of scaled series."""
@@ -307,16 +333,23 @@ def as_summary(summary: str | Callable[[Any], Any] | None) -> Summary:
 
 def restore_summary(state: State) -> Summary:
     """The summary that a state describes."""
-    tail, kind = tuple(int(size) for size in state.value("tail")), state.values.get("kind")
-    if kind is None:
+    tail = state.typed("tail", tuple[int, ...])
+    if not 1 <= len(tail) <= 2 or not 1 <= np.prod(tail, dtype=float) <= LARGEST_OBSERVATION or min(tail) < 1:
+        raise UnreadableFile(f"observations in the model file must have a shape, got {tail}; {FOREIGN}")
+    if "kind" not in state.values:
         plain = Summary()
         plain.tail_ = tail
         return plain
-    learnt = SUMMARIES[check_choice(kind, "kind", LEARNT)]()
+    kind = state.choice("kind", LEARNT)
+    learnt = SUMMARIES[kind]()
     learnt.tail_ = tail
-    last = state.array("last.weight", (None, None))
-    learnt.network_ = NETWORKS[kind](len(state.array("center", (None,))), len(last))
-    learnt.network_.load_state_dict({name: torch.as_tensor(array) for name, array in state.arrays.items()})
+    sizes = len(state.array("center", tail[-1:])), len(state.array("last.weight", (None, None)))
+    with torch.device("meta"):  # shapes alone, before memory is set aside for them
+        shapes = {name: tuple(part.shape) for name, part in NETWORKS[kind](*sizes).state_dict().items()}
+    kept = {name: torch.as_tensor(state.array(name, shape)) for name, shape in shapes.items()}
+    state.array("scale", positive=True)
+    learnt.network_ = NETWORKS[kind](*sizes)
+    learnt.network_.load_state_dict(kept)
     return learnt
 
 

@@ -327,7 +327,7 @@ def _restored_coders(state: State, d: int) -> tuple[CategoryCoder, ...]:
     found = state.typed("categories", list[tuple[int, str, list[str] | list[float]]])
     columns = [column for column, _, _ in found]
     sound = all(levels and len(set(levels)) == len(levels) for _, _, levels in found)
-    if not sound or len(set(columns)) < len(columns) or not set(columns) <= set(range(d)):
+    if not sound or len(set(columns)) < len(columns) or not all(0 <= j < d for j in columns):
         raise UnreadableFile(
             f"the categories in the model file must be of {d} columns and differ, got others; {FOREIGN}"
         )

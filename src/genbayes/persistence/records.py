@@ -45,7 +45,9 @@ def as_type(value: Any, kind: Any, where: str) -> Any:
     if is_dataclass(kind):
         return _as_record(value, kind, where)
     if origin is not None and issubclass(origin, Mapping):
-        return dict(value) if isinstance(value, dict) else _refuse(where, "named values", value)
+        if not isinstance(value, dict):
+            return _refuse(where, "named values", value)
+        return {str(name): as_type(each, parts[1] if parts else Any, where) for name, each in value.items()}
     return _as_plain(value, type(None) if kind is None else kind, where)
 
 

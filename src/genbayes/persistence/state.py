@@ -113,7 +113,8 @@ class State:
         *,
         finite: bool = True,
         positive: bool = False,
-        at_least: float | None = None,
+        at_least: float = -LARGEST_FLOAT,
+        at_most: float = LARGEST_FLOAT,
     ) -> FloatArray:
         """Floating-point numbers of a shape in which None stands for any length; finite unless told otherwise.
 
@@ -123,6 +124,7 @@ class State:
             finite: Whether NaN and infinity are refused.
             positive: Whether zero and less are refused.
             at_least: Least number that is not refused.
+            at_most: Largest number that is not refused.
 
         Example:
             >>> State("Identity", arrays={"a": np.zeros((2, 3))}).array("a", (2, None)).shape
@@ -134,10 +136,11 @@ class State:
             raise UnreadableFile(f"{rule}, got {found.dtype}; {FOREIGN}")
         if finite and not np.isfinite(found).all():
             raise UnreadableFile(f"the array {name!r} in the model file must be finite, got NaN or infinity; {FOREIGN}")
-        least = found.min(initial=np.inf)
-        if (positive and not least > 0) or (at_least is not None and least < at_least):
-            rule = "positive" if positive else f"at least {at_least}"
-            raise UnreadableFile(f"the array {name!r} in the model file must be {rule}, got {least}; {FOREIGN}")
+        least, largest = float(found.min(initial=np.inf)), float(found.max(initial=-np.inf))
+        if finite and ((positive and not least > 0) or least < at_least or largest > at_most):
+            rule = "positive" if positive else f"from {at_least:g} to {at_most:g}"
+            got = f"{least:g} to {largest:g}"
+            raise UnreadableFile(f"the array {name!r} in the model file must be {rule}, got {got}; {FOREIGN}")
         return found
 
     def whole_array(self, name: str, shape: tuple[int | None, ...], *, at_least: int = 0, below: int) -> IntArray:

@@ -380,9 +380,7 @@ class GPSurrogate(ScaledSurrogate):
 
     def _restore(self, state: State) -> None:
         self.gp_ = self.process.from_state(state, self.input_scaler_.n_outputs)
-        self.spread_ = float(state.values.get("spread", 1.0))  # older files have none
-        if not 0 < self.spread_ < np.inf:
-            raise UnreadableFile(f"the spread in the model file must be positive, got {self.spread_}")
+        self.spread_ = state.number("spread", positive=True, at_most=1e9, default=1.0)  # older files have none
 
 
 class StationaryGP(GPSurrogate):

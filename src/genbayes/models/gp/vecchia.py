@@ -223,7 +223,12 @@ class NearestRows:
         m = min(m, len(self.W))
         if self.tree is None:
             return _brute(self.W, W_new, m)
-        return np.asarray(self.tree.query(W_new, k=np.arange(1, m + 1))[1], dtype=np.int64)
+        distance, near = self.tree.query(W_new, k=np.arange(1, m + 1))
+        if not np.isfinite(distance).all():
+            raise NotFinite(
+                "distances must be finite, got infinity; inputs or length scales are too large or too small"
+            )
+        return np.asarray(near, dtype=np.int64)
 
 
 def nearest_previous(W: FloatArray, rows: IntArray, m: int) -> IntArray:

@@ -99,7 +99,11 @@ class GPScores:
     def from_state(cls, state: State, p: int, k: int) -> GPScores:
         """Scores of k regimes from p inputs, as a file describes them."""
         c, vectors = 1 if k == 2 else k, state.array("vectors", (None, p))
-        return cls(vectors, state.array("theta", (c, p + 2)), state.array("coefficients", (c, len(vectors))))
+        return cls(
+            vectors,
+            state.array("theta", (c, p + 2), at_least=-700, at_most=700),
+            state.array("coefficients", (c, len(vectors))),
+        )
 
 
 def fit_gp_scores(

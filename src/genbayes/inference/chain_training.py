@@ -61,7 +61,7 @@ def fit_chain(
     theta: Tensor,
     s: Tensor,
     edges: tuple[FloatArray, FloatArray],
-    n_members: int,
+    n_members: int | None,
     rng: np.random.Generator,
     report: Report | None = None,
 ) -> tuple[Chain, list[tuple[float, float]]]:
@@ -71,7 +71,7 @@ def fit_chain(
         theta: Scaled parameters, shape (n, k).
         s: Scaled summaries, shape (n, p).
         edges: Ends of the support on the scale of theta, each (k,).
-        n_members: Chains that are mixed.
+        n_members: Chains that are mixed; None leaves it to the recipe.
         rng: Source of all randomness.
         report: Called with (step, steps, loss) now and then.
 
@@ -79,18 +79,27 @@ def fit_chain(
         The chain, and step and held-out loss of each check.
     """
     (n, k), n_stop = theta.shape, n_held_out(len(theta))
+    sizes, settings = recipe_for(n)
+    n_members = sizes["n_members"] if n_members is None else n_members
     orders = np.stack([np.arange(k), *(rng.permutation(k) for _ in range(n_members - 1))])
-    chain = Chain(ChainShape(k, s.shape[1], n_members), *edges, orders, torch_generator(rng))
+    shape = ChainShape(**{**sizes, "k": k, "n_summaries": s.shape[1], "n_members": n_members})
+    chain = Chain(shape, *edges, orders, torch_generator(rng))
     shuffled = rng.permutation(n)
     stop = np.stack([np.take(shuffled, np.arange(m * n_stop, (m + 1) * n_stop), mode="wrap") for m in range(n_members)])
-    return chain, train_chain(chain, theta, s, stop, settings_for(n), rng, report)
+    return chain, train_chain(chain, theta, s, stop, settings, rng, report)
 
 
-def settings_for(n: int) -> ChainSettings:
-    """How a chain of n pairs is trained."""
+def recipe_for(n: int) -> tuple[dict[str, int], ChainSettings]:
+    """Sizes of the chain of n pairs, and how it is trained: few pairs want more and smaller members, and more dropout.
+
+    Example:
+        >>> recipe_for(1_000)[0]["n_members"], recipe_for(10_000)[0]["n_members"]
+        (6, 4)
+    """
     if n < MANY_PAIRS:
-        return ChainSettings(n_steps=2_000)
-    return ChainSettings(n_steps=3_000)
+        sizes = {"n_members": 6, "n_hidden": 48, "n_layers": 2}
+        return sizes, ChainSettings(n_steps=2_000, batch_size=128, dropout=0.5, patience=6)
+    return {"n_members": 4}, ChainSettings(n_steps=3_000, dropout=0.3)
 
 
 def n_held_out(n: int) -> int:

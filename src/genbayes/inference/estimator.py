@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 RECIPES = ("fast", "paper")
 FEWEST_PAIRS = 50  # below, nothing could be held out to judge by
-N_MEMBERS = 4  # chains that are mixed unless told otherwise
 
 
 class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
@@ -239,9 +238,8 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
         self.network_, self.chain_ = None, self._learn_chain(t, z, rng)
 
     def _learn_chain(self, t: torch.Tensor, z: torch.Tensor, rng: np.random.Generator) -> Chain:
-        n_members = N_MEMBERS if self.n_members is None else self.n_members
         with show_progress("learning the posterior", self.verbose) as report:
-            chain, self.history_ = fit_chain(t, z, self.theta_scale_.edges, n_members, rng, report)
+            chain, self.history_ = fit_chain(t, z, self.theta_scale_.edges, self.n_members, rng, report)
         return chain
 
     def _learn_scalar(self, theta: FloatArray, t: torch.Tensor, z: torch.Tensor, rng: np.random.Generator) -> None:

@@ -18,10 +18,10 @@ from genbayes.arrays import BoolArray, FloatArray
 from genbayes.errors import InvalidInput, MissingExtra
 from genbayes.inference.importance import WeightedDraws, evaluate, weigh
 from genbayes.inference.prior import Prior
-from genbayes.inference.regions import MarginRegion, Region, conformal_region
+from genbayes.inference.regions import MarginRegion, Region, density_limit, margin_limits, margin_number
 from genbayes.inference.simulation import Simulator, run_simulator
 from genbayes.seeding import RandomState, as_generator
-from genbayes.validation import check_count
+from genbayes.validation import check_count, check_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,7 +85,11 @@ class PosteriorAnswers:
         Returns:
             A region with `contains(theta)`; that of a margin also has its ends, `lower` and `upper`.
         """
-        return conformal_region(self, self.estimator.conformal_scores_, level, margin)
+        level = check_level(level)
+        if margin is None:
+            return Region(self, level, density_limit(self.estimator.density_scores_, level))
+        j = margin_number(margin, self.names)
+        return MarginRegion(self, self.names[j], level, margin_limits(self.estimator.margin_levels_[:, j], level))
 
     def plot(self, truth: ArrayLike | None = None, n: int = N_PLOTTED, random_state: RandomState = 0) -> Figure:
         """Corner plot: margins on the diagonal, regions of 50% and 90% of pairs of parameters below it.

@@ -20,14 +20,13 @@ from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.inference.calibration import CalibrationReport, check_calibration, nearest_reference
 from genbayes.inference.novelty import Novelty
 from genbayes.inference.prior import Prior
-from genbayes.inference.regions import ConformalScores
+from genbayes.inference.regions import N_DRAWS, density_scores, margin_levels
 from genbayes.persistence import FOREIGN, State
 
 if TYPE_CHECKING:
     from genbayes.inference.posterior import Posterior
 
-N_DRAWS = 256  # per held-out pair, among which theta is ranked
-MOST_CHECKED = 1_000  # held-out pairs that are ranked; regions use all
+MOST_CHECKED = 1_000  # held-out pairs of the report and of intervals; joint regions use all
 MOST_KEPT = 5_000  # training pairs that a file keeps to look at predictions by
 MOST_TRAINED = 2_000  # training pairs among which a reference point is looked for
 
@@ -86,29 +85,39 @@ class CheckedEstimator:
 
         Computed when first asked for; `print(estimator.report_)` says in words what was found.
         """
-        self._require_fit()
-        held, rng = self.held_out_, np.random.default_rng(0)
-        theta, s, reference = (part[:MOST_CHECKED] for part in (held.theta, held.summaries, held.reference))
-        posterior = self.condition_on_summaries(s)
-        draws = posterior.sample(N_DRAWS, rng)
-        density = posterior.log_prob(theta[:, None])[:, 0], posterior.log_prob(draws)
+        draws, of_theta, of_draws = self._ranked
+        n = min(MOST_CHECKED, len(draws))
         return check_calibration(
-            theta,
-            draws,
-            reference,
-            rng,
+            self.held_out_.theta[:n],
+            draws[:n],
+            self.held_out_.reference[:n],
+            np.random.default_rng(0),
             names=self.prior_.names,
-            log_prob=density,
-            n_outside=int(self.novelty_.outside(s).sum()),
+            log_prob=(of_theta[:n], of_draws[:n]),
+            n_outside=int(self.novelty_.outside(self.held_out_.summaries[:n]).sum()),
             dropped=self.dropped_,
         )
 
     @cached_property
-    def conformal_scores_(self) -> ConformalScores:
-        """Scores of the held-out pairs from which regions take their thresholds."""
+    def density_scores_(self) -> FloatArray:
+        """Sorted scores of the held-out pairs from which joint regions take their thresholds, shape (c,)."""
+        _, of_theta, of_draws = self._ranked
+        return np.sort(density_scores(of_theta[:, None], of_draws)[:, 0])
+
+    @cached_property
+    def margin_levels_(self) -> FloatArray:
+        """Sorted levels of held-out parameters in their margins, from which intervals take theirs, shape (c, k)."""
+        self._require_fit()
+        theta, s = self.held_out_.theta[:MOST_CHECKED], self.held_out_.summaries[:MOST_CHECKED]
+        return margin_levels(self.condition_on_summaries(s), theta)
+
+    @cached_property
+    def _ranked(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Draws given y of each held-out pair, (c, L, k), log densities of its theta, (c,), and of draws, (c, L)."""
         self._require_fit()
         posterior = self.condition_on_summaries(self.held_out_.summaries)
-        return ConformalScores.of(posterior, self.held_out_.theta, np.random.default_rng(1))
+        draws = posterior.sample(N_DRAWS, np.random.default_rng(1))
+        return draws, posterior.log_prob(self.held_out_.theta[:, None])[:, 0], posterior.log_prob(draws)
 
     def _keep_for_checks(
         self,
@@ -125,7 +134,7 @@ class CheckedEstimator:
             rng: Divides the simulations in two.
             names: What the summaries are called, as far as the user said.
         """
-        for name in ("report_", "conformal_scores_"):  # of an earlier fit
+        for name in ("report_", "density_scores_", "margin_levels_", "_ranked"):  # of an earlier fit
             self.__dict__.pop(name, None)
         q = held_out[1].shape[1]
         self.response_names_ = tuple(names) if len(names) == q else tuple(f"y{j + 1}" for j in range(q))

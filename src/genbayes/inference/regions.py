@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,10 +20,10 @@ from genbayes.arrays import BoolArray, FloatArray
 from genbayes.conformal.recalibration import ROUNDING, interval_ranks, require_support
 from genbayes.errors import InvalidInput
 from genbayes.inference.prior import Prior
-from genbayes.validation import check_array, check_level, suggest
+from genbayes.validation import check_array, suggest
 
 LEAST = -1e9  # stands for the logarithm of zero
-N_DRAWS = 256  # among which the density of theta is ranked; as many for held-out pairs as for an observation
+N_DRAWS = 128  # among which the density of theta is ranked; as many for held-out pairs as for an observation
 
 
 class ConditionalPosterior(Protocol):
@@ -49,64 +50,57 @@ class ConditionalPosterior(Protocol):
         """Quantiles of the margins, (k, m) or (o, k, m)."""
 
 
-def density_scores(posterior: ConditionalPosterior, theta: ArrayLike, random_state: Any) -> FloatArray:
-    """How central points are: the share of 256 draws whose density is lower, shapes as in `log_prob`.
+def density_scores(of_points: FloatArray, of_draws: FloatArray) -> FloatArray:
+    """How central points are: the share of draws whose density is lower, between two draws in proportion.
 
-    Below all draws it goes on as log p(theta | y) - min log p(draw | y), so that regions can grow beyond the draws.
+    Below all draws it goes on as log p(theta | y) - min log p(draw | y), so that regions can grow beyond the draws, and
+    above them likewise.
+
+    Args:
+        of_points: Log densities of points, shape (o, n).
+        of_draws: Log densities of L draws, shape (o, L).
+
+    Returns:
+        Shape (o, n).
+
+    Example:
+        >>> density_scores(np.array([[-5.0, -2.5, 0.0]]), np.array([[-1.0, -2.0, -3.0]])).round(3)
+        array([[-2.  ,  0.25,  2.  ]])
     """
-    draws = posterior.sample(N_DRAWS, random_state)
-    of_draws = np.sort(np.atleast_2d(posterior.log_prob(draws)), axis=1)  # (o, L)
-    value = np.asarray(posterior.log_prob(theta))
-    flat = np.atleast_2d(value) if posterior.is_single else value.reshape(len(value), -1)  # (o, n)
-    below = np.stack([np.searchsorted(row, points, side="left") for row, points in zip(of_draws, flat, strict=True)])
-    lowest = np.maximum(of_draws[:, :1], LEAST)  # a draw may have density zero by rounding
-    score = np.where(below > 0, below / N_DRAWS, np.maximum(flat, LEAST) - lowest)
-    return np.asarray(score.reshape(value.shape))
+    draws = np.maximum(np.sort(of_draws, axis=1), LEAST)  # a draw may have density zero by rounding
+    share = np.linspace(0, 1, draws.shape[1])
+    inside = [np.interp(p, d, share) for p, d in zip(of_points, draws, strict=True)]
+    below, above = np.maximum(of_points, LEAST) - draws[:, :1], of_points - draws[:, -1:]
+    return np.asarray(np.stack(inside) + np.minimum(below, 0.0) + np.maximum(above, 0.0))
 
 
-@dataclass(frozen=True)
-class ConformalScores:
-    """Scores of held-out pairs; thresholds of regions are their order statistics.
+def margin_levels(posterior: ConditionalPosterior, theta: FloatArray) -> FloatArray:
+    """Sorted levels of held-out theta (c, k) in the margins of their posteriors, shape (c, k)."""
+    return np.sort(posterior.cdf(theta[:, None])[:, 0], axis=0)
 
-    Attributes:
-        density: Sorted joint scores, shape (c,).
-        levels: Sorted levels of each parameter in its margin, shape (c, k).
+
+def density_limit(scores: FloatArray, level: float) -> float:
+    """The least score of a joint region of a level: of c sorted ones the floor((c + 1) (1 - level))-th.
+
+    Example:
+        >>> density_limit(np.arange(1, 20) / 20, 0.9)
+        0.1
     """
+    c = len(scores)
+    rank = math.floor((c + 1) * (1 - level) + ROUNDING)
+    if rank < 1:
+        most = math.floor(1e4 * c / (c + 1)) / 1e4
+        raise InvalidInput(
+            f"level must be at most {most:g} with {c} held-out pairs, got {level!r}; simulate more pairs"
+        )
+    return float(scores[rank - 1])
 
-    density: FloatArray = field(repr=False)
-    levels: FloatArray = field(repr=False)
 
-    @classmethod
-    def of(cls, posterior: ConditionalPosterior, theta: FloatArray, rng: np.random.Generator) -> ConformalScores:
-        """Scores of held-out theta (c, k) under the posteriors given their y, c of them."""
-        points = theta[:, None]
-        density = density_scores(posterior, points, rng)[:, 0]
-        return cls(np.sort(density), np.sort(posterior.cdf(points)[:, 0], axis=0))
-
-    def __len__(self) -> int:
-        return len(self.density)
-
-    def density_limit(self, level: float) -> float:
-        """The least score of a joint region of a level: with c pairs the floor((c + 1) (1 - level))-th smallest.
-
-        Example:
-            >>> ConformalScores(np.arange(1, 20) / 20, np.empty((19, 1))).density_limit(0.9)
-            0.1
-        """
-        c = len(self)
-        rank = math.floor((c + 1) * (1 - level) + ROUNDING)
-        if rank < 1:
-            most = math.floor(1e4 * c / (c + 1)) / 1e4
-            raise InvalidInput(
-                f"level must be at most {most:g} with {c} held-out pairs, got {level!r}; simulate more pairs"
-            )
-        return float(self.density[rank - 1])
-
-    def margin_limits(self, level: float, j: int) -> tuple[float, float]:
-        """Lowest and highest level in margin j of a region: scores of the ranks that `interval_ranks` gives."""
-        require_support(len(self), level, " held out")
-        low, high = interval_ranks(len(self), level)
-        return float(self.levels[low - 1, j]), float(self.levels[high - 1, j])
+def margin_limits(levels: FloatArray, level: float) -> tuple[float, float]:
+    """Lowest and highest level of a margin in a region: of c sorted ones, those of the ranks of `interval_ranks`."""
+    require_support(len(levels), level, " held out")
+    low, high = interval_ranks(len(levels), level)
+    return float(levels[low - 1]), float(levels[high - 1])
 
 
 @dataclass(frozen=True)
@@ -132,25 +126,42 @@ class Region:
         Returns:
             One value a point: () or (n,); for many observations (o,) or (o, n).
         """
-        scores = density_scores(self.posterior, theta, 0)
-        inside = np.isfinite(self.posterior.log_prob(theta))
-        return np.asarray((scores >= self.limit) & inside)
+        value = np.asarray(self.posterior.log_prob(theta))
+        o = 1 if self.posterior.is_single else len(value)
+        scores = density_scores(value.reshape(o, -1), self._of_draws).reshape(value.shape)
+        return np.asarray((scores >= self.limit) & np.isfinite(value))
+
+    @cached_property
+    def _of_draws(self) -> FloatArray:
+        """Log densities of draws, (o, L); always the same draws."""
+        return np.atleast_2d(self.posterior.log_prob(self.posterior.sample(N_DRAWS, 0)))
 
 
 @dataclass(frozen=True)
 class MarginRegion:
-    """An interval of one parameter whose ends are conformal.
+    """An interval of one parameter whose ends are conformal: all values whose level in the margin lies between two.
 
     Attributes:
+        posterior: Whose region it is.
         name: The parameter.
         level: The share of pairs from the prior and the simulator that intervals of this kind hold, or a little more.
-        lower, upper: Ends, (); for many observations (o,).
+        limits: Lowest and highest level of its values in the margin; (1 -+ level) / 2 if the estimator were exact.
     """
 
+    posterior: ConditionalPosterior = field(repr=False)
     name: str
     level: float
-    lower: FloatArray
-    upper: FloatArray
+    limits: tuple[float, float]
+
+    @cached_property
+    def lower(self) -> FloatArray:
+        """Lower end, (); for many observations (o,)."""
+        return self._quantile(self.limits[0], self.posterior.prior.lower)
+
+    @cached_property
+    def upper(self) -> FloatArray:
+        """Upper end, (); for many observations (o,)."""
+        return self._quantile(self.limits[1], self.posterior.prior.upper)
 
     def contains(self, theta: ArrayLike) -> BoolArray:
         """Whether values of the parameter lie in the interval: one value or (n,) of them, for many observations (o, n).
@@ -159,41 +170,32 @@ class MarginRegion:
             Shape () or (n,); for many observations (o,) or (o, n).
         """
         values = check_array(theta, "theta", ("()", "(n,)", "(o, n)")[min(np.ndim(theta), 2)])
-        lower, upper = (
-            np.asarray(end)[..., None] if values.ndim else np.asarray(end) for end in (self.lower, self.upper)
-        )
-        return np.asarray((values >= lower) & (values <= upper))
+        prior = self.posterior.prior
+        points = np.broadcast_to([margin.median() for margin in prior.margins], (*values.shape, prior.k)).copy()
+        points[..., self._j] = values
+        tau = np.asarray(self.posterior.cdf(points))[..., self._j]
+        inside = (values >= prior.lower[self._j]) & (values <= prior.upper[self._j])
+        return np.asarray((tau >= self.limits[0]) & (tau <= self.limits[1]) & inside)
+
+    @property
+    def _j(self) -> int:
+        return self.posterior.prior.names.index(self.name)
+
+    def _quantile(self, tau: float, end: FloatArray) -> FloatArray:
+        """Quantile of the margin; at levels 0 and 1 the end of the support."""
+        if 0 < tau < 1:
+            return np.asarray(np.asarray(self.posterior.ppf(tau))[..., self._j])
+        shape = np.asarray(self.posterior.ppf(0.5)).shape[:-1]
+        return np.full(shape, end[self._j])
 
 
-def conformal_region(
-    posterior: ConditionalPosterior, scores: ConformalScores, level: float, margin: str | int | None = None
-) -> Region | MarginRegion:
-    """The region of a level, of all parameters or of one.
+def margin_number(margin: str | int, names: tuple[str, ...]) -> int:
+    """The place of a parameter, given by name or by number.
 
-    Args:
-        posterior: The posterior given the observations.
-        scores: Those of held-out pairs.
-        level: Nominal coverage, 0.9 for 90%.
-        margin: Name or number of a parameter; None for all of them jointly.
+    Example:
+        >>> margin_number("b", ("a", "b"))
+        1
     """
-    level = check_level(level)
-    if margin is None:
-        return Region(posterior, level, scores.density_limit(level))
-    j = _column(margin, posterior.prior.names)
-    low, high = scores.margin_limits(level, j)
-    lower = _quantile(posterior, low, j, posterior.prior.lower)
-    return MarginRegion(posterior.prior.names[j], level, lower, _quantile(posterior, high, j, posterior.prior.upper))
-
-
-def _quantile(posterior: ConditionalPosterior, tau: float, j: int, end: FloatArray) -> FloatArray:
-    """Quantile of margin j; at levels 0 and 1 the end of the support."""
-    if 0 < tau < 1:
-        return np.asarray(np.asarray(posterior.ppf(tau))[..., j])
-    shape = np.asarray(posterior.ppf(0.5)).shape[:-1]
-    return np.full(shape, end[j])
-
-
-def _column(margin: str | int, names: tuple[str, ...]) -> int:
     if isinstance(margin, str) and margin in names:
         return names.index(margin)
     if isinstance(margin, int) and not isinstance(margin, bool) and 0 <= margin < len(names):

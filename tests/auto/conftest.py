@@ -57,6 +57,39 @@ class Itself(Bell):
         return np.arange(len(y)), self.predict_distribution(X)
 
 
+class Finder(Itself):
+    """Has found regimes, as many as it is told."""
+
+    input_scaler_, fingerprint_ = None, ""
+
+    def __init__(self, n_regimes: int = 2, shift: float = 0.0, random_state: Any = None) -> None:
+        super().__init__(shift)
+        self.n_regimes = n_regimes
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Finder":
+        self.regimes_ = Found(self.n_regimes)
+        return super().fit(X, y, sample_weight)
+
+
+class Found:
+    """So many regimes."""
+
+    def __init__(self, n: int) -> None:
+        self.n, self.is_plain = n, n == 1
+
+    def __len__(self) -> int:
+        return self.n
+
+
+class Builder(Itself):
+    """Remembers what it was given to build on."""
+
+    def fit_on(self, base: Any, X: Any, y: Any, sample_weight: Any = None) -> "Builder":
+        self.base_ = base
+        return self.fit(X, y, sample_weight)
+
+
 class Mean(Bell):
     """Says N(mean of y, variance of y), so that what it has learnt from shows."""
 
@@ -104,7 +137,9 @@ class Slow(Bell):
 
 @pytest.fixture(scope="session")
 def fakes() -> SimpleNamespace:
-    return SimpleNamespace(Bell=Bell, Itself=Itself, Mean=Mean, Broken=Broken, Endless=Endless, Slow=Slow)
+    return SimpleNamespace(
+        Bell=Bell, Itself=Itself, Finder=Finder, Builder=Builder, Mean=Mean, Broken=Broken, Endless=Endless, Slow=Slow
+    )
 
 
 @pytest.fixture

@@ -25,12 +25,13 @@ def names(wanted, facts: Facts = FEW) -> list[str]:
 
 
 def test_few_runs_of_one_regime_are_tried_with_gps_and_networks() -> None:
-    assert names(None) == ["gp", "het-gp", "gp-iqn", "network"]
+    assert names(None) == ["gp", "regime-gp", "jump-gp", "het-gp", "gp-iqn", "iqn-boundary", "network"]
 
 
-def test_regimes_bring_in_the_models_of_jumps() -> None:
-    more = set(names(None, Facts(n=100, n_regimes=2))) - set(names(None))
-    assert more == {"regime-gp", "jump-gp", "iqn-boundary"}
+def test_of_very_many_runs_peaks_of_the_response_bring_in_a_model_of_jumps() -> None:
+    many = MOST_RUNS_FOR_GP + 1
+    more = set(names(None, Facts(n=many, n_regimes=2))) - set(names(None, Facts(n=many, n_regimes=1)))
+    assert more == {"iqn-boundary"}
 
 
 def test_many_runs_leave_out_what_would_take_too_long() -> None:

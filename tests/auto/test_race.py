@@ -70,6 +70,26 @@ def test_what_refines_a_candidate_far_behind_is_not_tried(racing, n_regimes, shi
         assert notes(trials)["gp-iqn"] == "not tried: what it refines is far behind"
 
 
+@pytest.mark.parametrize(("n_regimes", "note"), [(2, ""), (1, "not tried: one regime was found")])
+def test_regimes_are_found_once_and_given_to_those_who_ask_for_them(fakes, n_regimes: int, note: str) -> None:
+    data = Dataset(
+        np.random.default_rng(0).uniform(size=(N, 1)), np.random.default_rng(1).standard_normal(N), np.ones(N)
+    )
+    candidates = [
+        Candidate("gp", "gp", lambda seed: fakes.Itself(0.8), "gp"),
+        Candidate("regime-gp", "regimes", lambda seed: fakes.Finder(n_regimes), "jumps", refines="gp"),
+        Candidate("jump-gp", "jumps", lambda seed: fakes.Builder(), "jumps", refines="regime-gp", asks="regimes"),
+    ]
+    trials = Trials(candidates, data, np.arange(N) % 5, [0, 1, 2], Clock(None), lambda _: None)
+    findings = run_race(trials, Facts(N, 1), is_free=True)
+    assert findings.n_regimes == n_regimes
+    assert notes(trials)["jump-gp"] == note
+    if n_regimes == 2:
+        assert trials.trials["jump-gp"].model.base_ is trials.trials["regime-gp"].model
+    else:
+        assert notes(trials)["regime-gp"].startswith("found one regime and even, normal noise")
+
+
 def test_candidates_that_a_user_names_are_all_tried(racing) -> None:
     trials = racing(is_free=False, gp=("gp", 9.0, None, ""), gp_iqn=("", 0.0, None, "gp"), boosted=TREES_FAR)
     assert set(notes(trials).values()) == {""}

@@ -71,6 +71,15 @@ def test_a_jump_is_left_to_a_model_of_regimes() -> None:
     assert model.predict_distribution(X).crps(y).mean() < 0.7 * alone
 
 
+def test_a_jump_of_the_slope_that_y_alone_hides_is_found_and_told() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (150, 3))
+    y = np.where(X[:, 0] > 0.2, X[:, 1], -X[:, 1]) + 0.05 * rng.standard_normal(150)
+    model = choose(["gp", "regime-gp", "jump-gp"], (X, y), n_folds=3)
+    assert model.report_.chosen[0] == "regime-gp"
+    assert model.report_.reason.startswith("The response has two regimes. ")
+
+
 def test_candidates_with_opposite_faults_are_joined(fakes) -> None:
     model = choose({"low": fakes.Bell(-0.5), "high": fakes.Bell(0.7)}, noise(200))
     shares = {e.name: e.weight for e in model.report_.entries}

@@ -3,9 +3,10 @@
 1. Under a time limit, one quick version of each family on few rows; families are then tried in the order of their
    scores.
 2. GPs: they are quick, and their scores are what the others have to reach. Their residuals tell whether noise is even.
-3. Networks, which end early when the best GP is out of reach, and models of jumps, if the response has regimes.
-4. What promises something by then: trees, if a quick version is not far behind; what builds on the GP, if that is not
-   far behind itself.
+3. Regimes, from inputs and responses together, unless a cheap test finds no sign of any; once, for all that use them.
+4. Networks, which end early when the best GP is out of reach. What promises something by then: trees, if a quick
+   version is not far behind; what builds on the GP, if that is not far behind itself; models of jumps, if there are
+   regimes.
 5. A model of uneven noise that would be joined is fitted once more, without a fold: noise that it has fitted to its
    own runs may flatter it where each is left out by itself.
 6. Candidates that cannot leave their own runs out are fitted without one fold, and without further ones as long as they
@@ -24,6 +25,7 @@ from genbayes.auto.candidates import NO_TIME, Trials
 from genbayes.auto.findings import Findings, measure_normality, measure_unevenness
 from genbayes.auto.stacking import find_team
 from genbayes.errors import InvalidInput
+from genbayes.models.regimes.em import HasRegimes
 from genbayes.models.registry import Facts
 
 ENOUGH_TO_WEIGH = 1_000  # out-of-fold rows that settle the weights of three candidates to a few percent
@@ -54,7 +56,10 @@ def run_race(trials: Trials, facts: Facts, is_free: bool) -> Findings:
     if not is_last:
         trials.fit_all(base, trials.clock.left(FITTED_BY))
         findings = _study(trials, base, facts, findings)
-    others = [name for name in itself if is_last or name not in base]
+    finders = _regime_finders(trials, itself)
+    trials.fit_all(finders, trials.clock.left(FITTED_BY))
+    findings = _count_regimes(trials, findings)
+    others = [name for name in itself if name not in finders and (is_last or name not in base)]
     later = [name for name in others if is_free and _may_wait(trials, name)]
     trials.fit_all([n for n in others if n not in later], trials.clock.left(FITTED_BY), trials.best_scores())
     trials.fit_all(_promising(trials, later, findings), trials.clock.left(FITTED_BY), trials.best_scores())
@@ -105,6 +110,23 @@ def _study(trials: Trials, base: Sequence[str], facts: Facts, findings: Findings
     return findings
 
 
+def _regime_finders(trials: Trials, names: Sequence[str]) -> list[str]:
+    """Candidates that find the regimes which others ask for."""
+    wanted = {trial.candidate.refines for trial in trials.trials.values() if trial.candidate.asks == "regimes"}
+    return [name for name in names if name in wanted]
+
+
+def _count_regimes(trials: Trials, findings: Findings) -> Findings:
+    """How many regimes were found, one if their model is behind; a model that adds nothing is noted as such."""
+    for name, trial in trials.trials.items():
+        if isinstance(trial.model, HasRegimes) and not trial.note:
+            found = trial.model.regimes_
+            if found.is_plain and len(trials.alive) > 1:
+                trial.note = "found one regime and even, normal noise: the stationary GP"
+            return replace(findings, n_regimes=1 if trials.is_behind(name) else len(found))
+    return findings
+
+
 def _may_wait(trials: Trials, name: str) -> bool:
     """Whether the scores of others tell if a candidate is worth a fit."""
     candidate = trials.trials[name].candidate
@@ -121,12 +143,19 @@ def _promising(trials: Trials, names: Sequence[str], findings: Findings) -> list
         trial = trials.trials[name]
         base = trial.candidate.refines
         refined = trials.trials.get(base)
-        if refined is not None and refined.is_alive and trials.is_behind(base, how_far(findings)):
+        if (
+            trial.candidate.asks != "regimes"
+            and refined is not None
+            and refined.is_alive
+            and trials.is_behind(base, how_far(findings))
+        ):
             trial.note = "not tried: what it refines is far behind"
         elif trial.candidate.asks == "uneven" and findings.chance is not None and not findings.is_uneven:
             trial.note = f"not tried: no sign of uneven noise (p = {findings.chance:.2g})"
         elif trial.candidate.asks == "shape" and findings.leaves_nothing and not trials.is_behind(base):
             trial.note = f"not tried: residuals of the GP look normal (p = {findings.normality:.2g}) and even"
+        elif trial.candidate.asks == "regimes" and findings.n_regimes == 1:
+            trial.note = "not tried: one regime was found"
         elif name in slow and trials.is_behind(name, QUICK_FAR_BEHIND):
             trial.note = "a quick version was far behind"
         else:

@@ -30,7 +30,7 @@ class Facts:
 
     Attributes:
         n: Distinct runs.
-        n_regimes: Regimes of the response.
+        n_regimes: Peaks of the response.
         categorical: Columns that are categories.
         bounds: Bounds of the response.
     """
@@ -66,7 +66,7 @@ class RegisteredModel:
         family: Kind of model; where time is short, one of each family is tried quickly before any is fitted in full.
         probe: Constructor arguments that make it that quick version; empty for none.
         asks: What residuals of the model that it refines must show before it is fitted unasked: "uneven" noise, or
-            "shape": anything but even, normal noise; empty for nothing.
+            "shape": anything but even, normal noise; or "regimes": that it found more than one; empty for nothing.
     """
 
     name: str
@@ -139,9 +139,10 @@ OURS = (
         title="GP of each regime",
         home="genbayes.models.jump_gp:RegimeGP",
         disk_name="RegimeGP",
-        assumes="regimes that y itself reveals, smooth within each, that say nothing about each other",
-        suits="a response that jumps, with runs enough on each level",
-        worth_trying=lambda facts: facts.n_regimes > 1,
+        assumes="one to five regimes, smooth within each, that say nothing about each other; noise of any shape",
+        suits="a response that jumps, with runs enough in each regime",
+        worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_GP,
+        refines="gp",
         family="jumps",
     ),
     RegisteredModel(
@@ -149,10 +150,12 @@ OURS = (
         title="modular jump GP",
         home="genbayes.models.jump_gp:ModularJumpGP",
         disk_name="ModularJumpGP",
-        assumes="two regimes that y itself reveals, smooth within each",
-        suits="a response that jumps between two levels",
-        worth_trying=lambda facts: facts.n_regimes > 1,
+        assumes="regimes that differ in level, smooth within each, with length scales that they share",
+        suits="a response that jumps between levels",
+        worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_GP,
+        refines="regime-gp",
         family="jumps",
+        asks="regimes",
     ),
     RegisteredModel(
         name="iqn-shallow",
@@ -209,10 +212,12 @@ OURS = (
         home="genbayes.models.network.surrogate:QuantileSurrogate",
         disk_name="QuantileSurrogate",
         settings={"features": New("genbayes.models.regimes.features:BoundaryFeatures"), "n_layers": 1},
-        assumes="regimes that y itself reveals; distributions of any shape within each",
+        assumes="regimes; distributions of any shape within each",
         suits="a response that jumps, noise that is not normal",
-        worth_trying=lambda facts: facts.n_regimes > 1,
+        worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_GP or facts.n_regimes > 1,
+        refines="regime-gp",
         family="jumps",
+        asks="regimes",
     ),
     RegisteredModel(
         name="boosted",

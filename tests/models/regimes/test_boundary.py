@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from genbayes import BoundaryFeatures, ConformalSurrogate, InvalidInput, QuantileSurrogate, load
 from genbayes.data.dataset import Dataset
 from genbayes.errors import UnreadableFile
+from genbayes.models import RegimeGP
 from genbayes.models.regimes import OneRegimeWarning
 from genbayes.persistence import State
 
@@ -21,7 +22,7 @@ def draw(n: int = 200, seed: int = 0, levels: int = 2) -> Dataset:
     return Dataset.merged(X, 10.0 * regime + rng.standard_normal(n))
 
 
-def fitted(data: Dataset, **settings: int) -> tuple[BoundaryFeatures, np.ndarray]:
+def fitted(data: Dataset, **settings: Any) -> tuple[BoundaryFeatures, np.ndarray]:
     boundary = BoundaryFeatures(**settings)
     return boundary, boundary.fit_transform(data, np.random.default_rng(0))
 
@@ -53,6 +54,40 @@ def test_three_regimes_add_three_probabilities_and_are_three_alternatives() -> N
     probability, parts = boundary.alternatives(Z)
     np.testing.assert_array_equal(probability, Z[:, 2:])
     np.testing.assert_array_equal([part[0, 2:] for part in parts], np.eye(3))
+
+
+def test_regimes_that_y_alone_hides_are_found_unless_only_the_response_is_asked() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-1, 1, (150, 2))
+    data = Dataset.merged(X, np.where(X[:, 0] > 0.2, X[:, 1], -X[:, 1]) + 0.05 * rng.standard_normal(150))
+    boundary = fitted(data)[0]
+    assert boundary.n_regimes_ == 2
+    assert boundary.accuracy_ > 0.9
+    upper = boundary.transform(X)[:, 2] > 0.5
+    assert max(np.mean(upper == (X[:, 0] > 0.2)), np.mean(upper != (X[:, 0] > 0.2))) > 0.95
+    again = BoundaryFeatures.from_state(boundary.to_state())
+    np.testing.assert_array_equal(again.transform(X), boundary.transform(X))
+    assert again.labels == "joint"
+    with pytest.warns(OneRegimeWarning, match="adds nothing"):
+        assert fitted(data, labels="response")[0].n_regimes_ == 1
+    with pytest.raises(InvalidInput, match="labels must be"):
+        fitted(data, labels="mine")
+
+
+def test_regimes_of_a_model_of_the_same_runs_are_taken_over() -> None:
+    data = draw()
+    base = RegimeGP(random_state=0).fit(data.X, data.y)
+    boundary = BoundaryFeatures()
+    boundary.stand_on(base)
+    Z = boundary.fit_transform(data, np.random.default_rng(0))
+    order = np.argsort([data.y[base.regimes_.regime == c].mean() for c in range(2)])
+    np.testing.assert_array_equal(Z[:, 2], base.regimes_.unseen[:, order[1]])
+    X = draw(20, seed=1).X
+    np.testing.assert_allclose(boundary.transform(X)[:, 2], base.gp_.predict(base._scaled(X))[0][:, order[1]])
+    other = draw(seed=3)
+    boundary.stand_on(base)
+    boundary.fit_transform(other, np.random.default_rng(0))  # of other runs it looks for its own
+    assert (boundary._regime == (other.y > 5)).mean() > 0.99
 
 
 def test_training_rows_are_as_unsure_as_new_ones() -> None:

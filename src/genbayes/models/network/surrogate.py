@@ -169,26 +169,28 @@ class QuantileSurrogate(ScaledSurrogate):
     ) -> Self:
         """As `fit`, but raise `OutOfReach` as soon as it is clear that a rival is.
 
-        Args:
-            rival: CRPS of another model at each run, by a fit that had not seen it; NaN where unknown, shape (n,).
-            X: Inputs, shape (n, d).
-            y: Responses, shape (n,).
-            sample_weight: Weights, shape (n,).
+        `rival` is the CRPS of another model at each run, by a fit that had not seen it; NaN where unknown, shape (n,).
         """
         return self._fit(X, y, sample_weight, rival)
 
+    def fit_on(self, base: object, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """As `fit`; boundary features take the regimes that a model of the same runs has found, if it has any."""
+        return self._fit(X, y, sample_weight, base=base)
+
     def _fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, rival: FloatArray | None = None
+        self, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None, rival: FloatArray | None = None, base: object = None
     ) -> Self:
         bounds = self._check_settings()
         rng = as_generator(self.random_state)
-        failed, done = None, (X, y, sample_weight)
+        failed, done = None, (X, y, weight)
         if self.missing == "regime":
-            failed, done = part_failures(X, y, sample_weight)
+            failed, done = part_failures(X, y, weight)
         data = self._take_runs(*done, bounds)
         self.weights_ = self._choose_weights(data)
         maps = self.features if isinstance(self.features, (list, tuple)) else [self.features]
         self.features_ = [_copied_map(each) for each in maps if each is not None]
+        for each in [each for each in self.features_ if isinstance(each, BoundaryFeatures)]:
+            each.stand_on(base)
         rng_features, rng_cover, rng_training = rng.spawn(3)
         Z, responses = data.X, data.y
         for feature_map, child in zip(self.features_, rng_features.spawn(len(self.features_)), strict=True):
@@ -207,7 +209,7 @@ class QuantileSurrogate(ScaledSurrogate):
         self.spread_, self.relevance_, self._aside = learnt.spread, learnt.relevance, learnt.aside
         self.failure_ = None
         if failed is not None:
-            self.failure_ = learn_failures(self._checked(X), failed, sample_weight, rng.spawn(1)[0])
+            self.failure_ = learn_failures(self._checked(X), failed, weight, rng.spawn(1)[0])
         return self
 
     def predict_distribution(self, X: ArrayLike, of: Of = "run") -> QuantileFunction | Normal:

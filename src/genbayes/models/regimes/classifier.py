@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.folds import draw_stratified_folds
 from genbayes.data.scaling import InputScaler
 from genbayes.errors import InvalidInput, UnreadableFile
@@ -36,11 +37,40 @@ def _restore_perceptrons(state: State, d: int, k: int) -> Member:
     return PerceptronScores.from_state(state, d, k)
 
 
+@dataclass(frozen=True)
+class Reordered:
+    """A member whose regimes have changed places: regime j was `order[j]`, shape (k,)."""
+
+    member: Member
+    order: IntArray
+
+    @classmethod
+    def of(cls, member: Member, order: IntArray) -> Member:
+        """The member itself where the order is as it was."""
+        return member if (order == np.arange(len(order))).all() else cls(member, order)
+
+    def scores(self, Z: FloatArray) -> FloatArray:
+        """Scores of the regimes, (n, p) -> (n, k)."""
+        return self.member.scores(Z)[:, self.order]
+
+    def to_state(self) -> State:
+        """The order and the member."""
+        return State("Reordered", {}, {"order": self.order}).with_part("member", self.member.to_state())
+
+
+def _restore_reordered(state: State, d: int, k: int) -> Member:
+    order, part = state.whole_array("order", (k,), below=k), state.nested("member")
+    if len(np.unique(order)) < k or part.kind not in MEMBERS:
+        raise UnreadableFile(f"the model file must name {k} regimes in some order, got {order.tolist()}")
+    return Reordered(MEMBERS[part.kind](part, d, k), order)
+
+
 MEMBERS: dict[str, Callable[[State, int, int], Member]] = {
     "LinearScores": LinearScores.from_state,
     "KernelScores": KernelScores.from_state,
     "GPScores": GPScores.from_state,
     "PerceptronScores": _restore_perceptrons,
+    "Reordered": _restore_reordered,
 }  # the only members a file may name
 
 
@@ -52,11 +82,13 @@ class RegimeClassifier:
         scaler: Standardises the inputs.
         members: The classifiers.
         stack: How their scores become probabilities.
+        front: From inputs as they are given to those that it was learnt from; None if these are the same.
     """
 
     scaler: InputScaler
     members: tuple[Member, ...]
     stack: Stack
+    front: InputScaler | None = None
 
     @classmethod
     def unscaled(cls, member: GPScores, stack: Stack) -> RegimeClassifier:
@@ -67,7 +99,8 @@ class RegimeClassifier:
     @property
     def names(self) -> tuple[str, ...]:
         """What the members are."""
-        return tuple(type(member).__name__.removesuffix("Scores").lower() for member in self.members)
+        own = [member.member if isinstance(member, Reordered) else member for member in self.members]
+        return tuple(type(member).__name__.removesuffix("Scores").lower() for member in own)
 
     @property
     def tells_apart(self) -> bool:
@@ -76,14 +109,23 @@ class RegimeClassifier:
 
     def probabilities(self, X: FloatArray) -> FloatArray:
         """Probability of each regime, (n, d) -> (n, k)."""
-        Z = self.scaler.transform(X)
+        Z = self.scaler.transform(X if self.front is None else self.front.transform(X))
         return self.stack.probabilities([member.scores(Z) for member in self.members])
+
+    def in_order(self, order: IntArray) -> RegimeClassifier:
+        """The same with its regimes in another order, shape (k,)."""
+        members = tuple(Reordered.of(member, order) for member in self.members)
+        return replace(self, members=members, stack=replace(self.stack, offset=self.stack.offset[order]))
 
     def to_state(self) -> State:
         """Scales, members and stack."""
         arrays = {"center": self.scaler.center, "scale": self.scaler.scale}
         arrays |= {"offset": self.stack.offset, "slope": self.stack.slope}
-        state = State("RegimeClassifier", {"n_members": len(self.members)}, arrays)
+        values: dict[str, Any] = {"n_members": len(self.members)}
+        if self.front is not None:
+            values["front"] = [list(self.front.numeric), [list(pair) for pair in self.front.categorical]]
+            arrays |= {"front_center": self.front.center, "front_scale": self.front.scale}
+        state = State("RegimeClassifier", values, arrays)
         for j, member in enumerate(self.members):
             state = state.with_part(f"member{j}", member.to_state())
         return state
@@ -91,13 +133,29 @@ class RegimeClassifier:
     @classmethod
     def from_state(cls, state: State, d: int, k: int) -> RegimeClassifier:
         """The classifier of k regimes from d inputs that a file describes."""
+        front = _restored_front(state, d)
+        d = d if front is None else front.n_outputs
         scaler = InputScaler(state.array("center", (d,)), state.array("scale", (d,), positive=True), tuple(range(d)))
         parts = [state.nested(f"member{j}") for j in range(state.count("n_members", at_least=1))]
         for part in parts:
             if part.kind not in MEMBERS:
                 raise UnreadableFile(f"the model file must name a known classifier, got {part.kind!r}")
         members = tuple(MEMBERS[part.kind](part, d, k) for part in parts)
-        return cls(scaler, members, Stack(state.array("offset", (k,)), state.array("slope", (len(members),))))
+        return cls(scaler, members, Stack(state.array("offset", (k,)), state.array("slope", (len(members),))), front)
+
+
+def _restored_front(state: State, d: int) -> InputScaler | None:
+    """The first scaler of d inputs that a file describes, if it has one."""
+    if "front" not in state.values:
+        return None
+    columns, coded = state.typed("front", tuple[tuple[int, ...], tuple[tuple[int, int], ...]])
+    if sorted([*columns, *(j for j, _ in coded)]) != list(range(d)) or any(size < 1 for _, size in coded):
+        raise UnreadableFile(f"the classifier in the model file must have {d} inputs, got {len(columns) + len(coded)}")
+    center, scale = (
+        state.array("front_center", (len(columns),)),
+        state.array("front_scale", (len(columns),), positive=True),
+    )
+    return InputScaler(center, scale, columns, coded)
 
 
 def fit_classifier(

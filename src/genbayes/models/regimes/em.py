@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.folds import draw_stratified_folds
+from genbayes.data.scaling import InputScaler
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
 from genbayes.models.gp.likelihood import GPParameters
 from genbayes.models.gp.stationary import AUTO, EXACT_LIMIT
@@ -31,6 +33,7 @@ from genbayes.models.regimes.probabilities import Stack, fit_stack
 from genbayes.models.regimes.starts import guess_labels, mixture_of_planes
 
 LEVELS = (400, 2_000)  # rows of the search, and of the rounds between it and those with all rows
+LOOK_ROWS = 1_000  # of which a GP says whether to search, where there are more than exact ones take quickly
 N_FIRST, N_MORE, N_LAST = 2, 5, 3  # rounds of each start, of the best start, and with more rows
 LEAST_LABEL = 0.02  # a run counts for a regime's GP from this probability on
 LEAST_PROBABILITY = 1e-3  # of a regime at a run that the classifier has not seen
@@ -92,18 +95,35 @@ class Regimes:
         """The more probable regime of each run, shape (n,)."""
         return np.asarray(self.label.argmax(axis=1))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is one regime and its noise is even and normal: the stationary GP alone."""
+        return len(self) == 1 and self.noises[0].pace is None and self.noises[0].shape is None
+
     def accuracy(self, weight: FloatArray) -> float:
         """Share of runs whose regime the classifier names rightly without having seen them."""
         return float(np.average(self.unseen.argmax(axis=1) == self.regime, weights=weight))
+
+
+@runtime_checkable
+class HasRegimes(Protocol):
+    """A fitted model that has found regimes, for others of the same runs to stand on.
+
+    Attributes:
+        regimes_: What was found at the runs of `fit`, merged.
+        input_scaler_: From their inputs to those that the regimes' classifier takes.
+        fingerprint_: SHA-256 of these runs.
+    """
+
+    regimes_: Regimes
+    input_scaler_: InputScaler
+    fingerprint_: str
 
 
 def find_regimes_by_em(
     runs: Runs, rng: np.random.Generator, n_regimes: int | None = None, plain: FittedGP | None = None
 ) -> Regimes:
     """Regimes of runs, from inputs and responses together.
-
-    Most responses have none, so a search is made only if y has several peaks or residuals of a GP of all runs have a
-    structure.
 
     Args:
         runs: The runs.
@@ -122,35 +142,49 @@ def find_regimes_by_em(
         >>> len(found), found.accuracy(np.ones(120)) > 0.9
         (2, True)
     """
-    rng_plain, rng_rows, rng_search, rng_last = rng.spawn(4)
+    rng_plain, rng_search, rng_last = rng.spawn(3)
     if plain is None:
         plain = _fit_gp(runs, np.ones(len(runs)), rng_plain, n_starts=3)
-    one = _one_regime(runs, plain, rng_plain)
-    if not _is_worth_a_search(runs, one, n_regimes, rng_plain):
-        return one
+    found = search_regimes(runs, rng_search, n_regimes, plain)
+    return _one_regime(runs, plain, rng_plain) if found is None else _finish(runs, found, rng_last)
+
+
+def search_regimes(
+    runs: Runs, rng: np.random.Generator, n_regimes: int | None = None, plain: FittedGP | None = None
+) -> Regimes | None:
+    """Labels of two or more regimes at all runs; None where one is enough. GPs and noise may be those of fewer runs.
+
+    Most responses have one regime, so a search is made only if y has several peaks, or residuals of a GP of all runs
+    have a structure, or a quick look finds something. See `find_regimes_by_em` for the arguments.
+    """
+    rng_rows, rng_plain, rng_search, rng_last = rng.spawn(4)
     order = rng_rows.permutation(len(runs))
-    few, rival = runs, one
-    if len(runs) > LEVELS[0]:
-        few = runs.take(np.sort(order[: LEVELS[0]]))
-        rival = _one_regime(few, _fit_gp(few, np.ones(len(few)), rng_plain, plain.parameters), rng_plain)
+    seen = runs.take(np.sort(order[: LEVELS[1]]))
+    if plain is None or len(seen) < len(runs):
+        seen = runs.take(np.sort(order[:LOOK_ROWS]))
+        plain = _fit_gp(seen, np.ones(len(seen)), rng_plain, None if plain is None else plain.parameters)
+    if not _is_worth_a_search(seen, _one_regime(seen, plain, rng_plain), n_regimes, rng_plain):
+        return None
+    few = runs.take(np.sort(order[: LEVELS[0]]))
+    rival = _one_regime(few, _fit_gp(few, np.ones(len(few)), rng_plain, plain.parameters), rng_plain)
     found: Regimes | None = _search_number(few, rival, n_regimes, rng_search)
     if found is None or len(found) == 1:
-        return one
+        return None
     for size in (*LEVELS[1:], len(runs)):
         if found is not None and len(found.label) < size <= len(runs):
             found = _spread(runs.take(np.sort(order[:size])), found, rng_last)
-    return one if found is None else _finish(runs, found, rng_last)
+    return found
 
 
-def _is_worth_a_search(runs: Runs, one: Regimes, n_regimes: int | None, rng: np.random.Generator) -> bool:
-    if len(np.unique(runs.Z, axis=0)) < FEWEST_INPUTS:
+def _is_worth_a_search(seen: Runs, one: Regimes, n_regimes: int | None, rng: np.random.Generator) -> bool:
+    if len(np.unique(seen.Z, axis=0)) < FEWEST_INPUTS:
         return False
-    if n_regimes is not None or len(find_regimes(runs.y, runs.weight)) > 1:
+    if n_regimes is not None or len(find_regimes(seen.y, seen.weight)) > 1:
         return True
-    if shows_structure(runs.Z, _residuals(one.gps[0], runs), runs.weight, rng):
+    if shows_structure(seen.Z, _residuals(one.gps[0], seen), seen.weight, rng):
         return True
-    rows = np.sort(rng.permutation(len(runs))[: LEVELS[0]])  # a quick look all the same: one start, two rounds
-    few = runs.take(rows)
+    rows = np.sort(rng.permutation(len(seen))[: LEVELS[0]])  # a quick look all the same: one start, two rounds
+    few = seen.take(rows)
     found = _rounds(few, mixture_of_planes(few.Z, few.y, few.weight, 2, rng, has_gate=True), N_FIRST, rng)
     return found is not None and _is_above(found.regimes.score, one.score[rows], few.weight, HINT_Z)
 
@@ -279,13 +313,13 @@ def _round(
     gps = tuple(_fit_gp(runs, label[:, c], rng, start) for c, start in enumerate(starts))
     evidence = np.column_stack([_log_density(gp, runs) for gp in gps])
     scores, held_out = fit_gp_scores(runs.Z, label, runs.weight, folds, rng, None if last is None else last.scores)
-    stack, _ = fit_stack([held_out], _relative(evidence), runs.weight)
+    stack, _ = fit_stack([held_out], relative_evidence(evidence), runs.weight)
     unseen = _at_least(stack.probabilities([held_out]))
     label = np.asarray(softmax(np.log(unseen) + evidence, axis=1))
     return _Round(Regimes(gps, (NORMAL,) * len(gps), label, unseen, evidence), scores, stack)
 
 
-def _relative(evidence: FloatArray) -> FloatArray:
+def relative_evidence(evidence: FloatArray) -> FloatArray:
     """Log densities less the largest of each row, none far below it, (n, k)."""
     return np.asarray(np.maximum(evidence - evidence.max(axis=1, keepdims=True), -MAX_LOG_ODDS))
 
@@ -358,7 +392,7 @@ def _finish(runs: Runs, found: Regimes, rng: np.random.Generator) -> Regimes:
         exact = int((label > LEAST_LABEL).sum()) <= EXACT_LIMIT
         gps.append(_fit_gp(runs, label, rng, n_starts=3, kernel=AUTO if exact else "matern52"))
     found = _with_noise(runs, replace(found, gps=tuple(gps)), rng)
-    classifier, unseen = fit_classifier(runs.Z, _relative(found.evidence), found.label, runs.weight, rng)
+    classifier, unseen = fit_classifier(runs.Z, relative_evidence(found.evidence), found.label, runs.weight, rng)
     unseen = _at_least(unseen)
     label = np.asarray(softmax(np.log(unseen) + found.evidence, axis=1))
     return replace(found, classifier=classifier, unseen=unseen, label=label)

@@ -10,19 +10,25 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from genbayes.arrays import FloatArray, IntArray
+from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.data.dataset import Dataset
-from genbayes.data.scaling import weighted_moments
+from genbayes.data.scaling import InputScaler, weighted_moments
 from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
 from genbayes.models.regimes.classifier import RegimeClassifier, fit_classifier, require_distinct
+from genbayes.models.regimes.em import HasRegimes, Regimes, Runs, relative_evidence, search_regimes
 from genbayes.models.regimes.mixture import MOST_REGIMES, GaussianMixture, evidence_of, find_regimes, responsibilities
 from genbayes.persistence import State
-from genbayes.validation import check_count
+from genbayes.validation import check_choice, check_count
+
+JOINT = "joint"  # labels from inputs and responses together
+# classifier, out-of-fold probabilities (n, k), whether these name the regime rightly (n,), and the regime (n,)
+Learnt = tuple[RegimeClassifier, FloatArray, BoolArray, IntArray]
 
 
 class FeatureMap(BaseEstimator, ABC):
@@ -79,17 +85,19 @@ class OneRegimeWarning(GenBayesWarning):
 class BoundaryFeatures(FeatureMap):
     """T(x) = [x, c(x)]: inputs and the probability of the upper regime, or of each where there are more than two.
 
-    A mixture on y says what regime a run lies in (`mixture`), a committee learns that from x (`classifier`), and its
-    probabilities are appended to x. Training rows get out-of-fold probabilities: as unsure near the boundary as those
-    of new inputs will be.
+    Inputs and responses together say what regime a run lies in (`em`), a committee learns that from x (`classifier`),
+    and its probabilities are appended to x. Training rows get out-of-fold probabilities: as unsure near the boundary as
+    those of new inputs will be.
 
     Args:
-        n_regimes: Number of regimes; None to find it in the responses.
+        n_regimes: Number of regimes; None to find it in the runs.
         mix: Whether a model on top learns the distribution within each regime and mixes these by the probabilities;
             False shows it the probabilities themselves, as the paper does.
+        labels: "joint", by EM over inputs and responses, or by y alone where that finds one regime; "response", by a
+            mixture on y alone, as the paper has it.
 
     Attributes:
-        mixture_: One Gaussian for each regime, in order of their means.
+        mixture_: Share, mean and sd of the responses of each regime, in order of the means.
         n_regimes_: Their number; with 1, T(x) = x.
         classifier_: Probability of each regime at x; None for one regime.
         accuracy_: Share of rows whose regime the classifier names rightly without having seen them.
@@ -111,9 +119,16 @@ class BoundaryFeatures(FeatureMap):
     location_: FloatArray
     scale_: FloatArray
 
-    def __init__(self, n_regimes: int | None = None, mix: bool = True) -> None:
+    _base: HasRegimes | None = None
+
+    def __init__(self, n_regimes: int | None = None, mix: bool = True, labels: str = "joint") -> None:
         self.n_regimes = n_regimes
         self.mix = mix
+        self.labels = labels
+
+    def stand_on(self, base: object) -> None:
+        """Take regimes from a model that has found them, if it was fitted to the runs of the next `fit_transform`."""
+        self._base = base if isinstance(base, HasRegimes) else None
 
     @property
     def n_regimes_(self) -> int:
@@ -122,9 +137,13 @@ class BoundaryFeatures(FeatureMap):
 
     def fit_transform(self, data: Dataset, rng: np.random.Generator) -> FloatArray:
         """Learn regimes and classifier; the inputs of the runs with out-of-fold probabilities, (n, p)."""
-        self.mixture_ = find_regimes(data.y, data.weight, self._checked_number(data.y))
-        self.n_inputs_ = data.X.shape[1]
-        if len(self.mixture_) == 1:
+        check_choice(self.labels, "labels", [JOINT, "response"])
+        wanted, self.n_inputs_ = self._checked_number(data.y), data.X.shape[1]
+        rng_joint, rng_response = rng.spawn(2)
+        found = self._learn_jointly(data, wanted, rng_joint) if self.labels == JOINT else None
+        if found is None:  # a GP may bridge what a network needs to be shown
+            found = self._learn_from_responses(data, wanted, rng_response)
+        if found is None:
             self.classifier_, self.accuracy_ = None, 1.0
             warnings.warn(
                 "the response has one regime, so BoundaryFeatures adds nothing and T(x) = x was used; "
@@ -133,6 +152,47 @@ class BoundaryFeatures(FeatureMap):
                 stacklevel=2,
             )
             return data.X
+        self.classifier_, unseen, right, self._regime = found
+        self.accuracy_ = float(np.average(right, weights=data.weight))
+        self.location_, self.scale_ = np.zeros(self.n_regimes_), np.ones(self.n_regimes_)  # as of an empty regime
+        for k in np.unique(self._regime):
+            rows = self._regime == k
+            self.location_[k], self.scale_[k] = weighted_moments(data.y[rows], data.weight[rows])
+        return self._appended(data.X, unseen)
+
+    def _learn_jointly(self, data: Dataset, wanted: int | None, rng: np.random.Generator) -> Learnt | None:
+        """Regimes by EM over inputs and responses, or those of a model of the same runs; None if there is one."""
+        base, self._base = self._base, None
+        if base is not None and wanted is None and base.fingerprint_ == data.fingerprint():
+            return self._adopt(base.regimes_, base.input_scaler_, data)
+        center, spread = weighted_moments(data.y, data.weight)
+        scaler = InputScaler.learn(data.X, data.weight)
+        runs = Runs(scaler.transform(data.X), (data.y - center) / spread, data.weight)
+        found = search_regimes(runs, rng, wanted)
+        if found is None:
+            return None
+        classifier, unseen = fit_classifier(runs.Z, relative_evidence(found.evidence), found.label, data.weight, rng)
+        return self._adopt(replace(found, classifier=classifier, unseen=unseen), scaler, data)
+
+    def _adopt(self, found: Regimes, scaler: InputScaler, data: Dataset) -> Learnt | None:
+        """What is kept of regimes of the runs, in order of their mean responses."""
+        if found.classifier is None:
+            return None
+        mass = np.maximum(data.weight @ found.label, 1e-300)
+        mean = (data.weight * data.y) @ found.label / mass
+        order = np.argsort(mean)
+        sd = np.sqrt(np.maximum((data.weight * data.y**2) @ found.label / mass - mean**2, 0.0))
+        self.mixture_ = GaussianMixture((mass / mass.sum())[order], mean[order], sd[order])
+        regime = np.argsort(order)[found.regime]
+        unseen = found.unseen[:, order]
+        classifier = replace(found.classifier.in_order(order), front=scaler)
+        return classifier, unseen, unseen.argmax(axis=1) == regime, regime
+
+    def _learn_from_responses(self, data: Dataset, wanted: int | None, rng: np.random.Generator) -> Learnt | None:
+        """Regimes by a mixture on y alone (paper section 4.2); None if it shows one."""
+        self.mixture_ = find_regimes(data.y, data.weight, wanted)
+        if len(self.mixture_) == 1:
+            return None
         require_distinct(data.X, "BoundaryFeatures")
         evidence = evidence_of(self.mixture_, data.y)
         label = responsibilities(evidence, self.mixture_.share)
@@ -140,18 +200,12 @@ class BoundaryFeatures(FeatureMap):
         if len(seen) < len(self.mixture_):
             raise InvalidInput(
                 f"y must show {len(self.mixture_)} regimes for n_regimes={self.n_regimes}, got {len(seen)} with any "
-                "runs; leave n_regimes=None to let the responses say how many"
+                "runs; leave n_regimes=None to let the runs say how many"
             )
-        self.classifier_, unseen = fit_classifier(data.X, evidence, label, data.weight, rng)
-        right = unseen.argmax(axis=1) == label.argmax(axis=1)
-        self.accuracy_ = float(np.average(right, weights=data.weight))
+        classifier, unseen = fit_classifier(data.X, evidence, label, data.weight, rng)
         # the regime that response and input together name, the latter by classifiers that have not seen the run
-        self._regime = (np.log(np.maximum(unseen, np.finfo(np.float64).tiny)) + evidence).argmax(axis=1)
-        self.location_, self.scale_ = np.zeros(self.n_regimes_), np.ones(self.n_regimes_)  # as of an empty regime
-        for k in np.unique(self._regime):
-            rows = self._regime == k
-            self.location_[k], self.scale_[k] = weighted_moments(data.y[rows], data.weight[rows])
-        return self._appended(data.X, unseen)
+        regime = (np.log(np.maximum(unseen, np.finfo(np.float64).tiny)) + evidence).argmax(axis=1)
+        return classifier, unseen, unseen.argmax(axis=1) == label.argmax(axis=1), regime
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Inputs and probabilities of their regimes, (n, d) -> (n, p)."""
@@ -186,6 +240,7 @@ class BoundaryFeatures(FeatureMap):
         values = {
             "n_regimes": None if self.n_regimes is None else int(self.n_regimes),
             "mix": bool(self.mix),
+            "labels": self.labels,
             "n_inputs": self.n_inputs_,
             "accuracy": self.accuracy_,
         }
@@ -198,7 +253,8 @@ class BoundaryFeatures(FeatureMap):
     @classmethod
     def from_state(cls, state: State) -> BoundaryFeatures:
         """The map that a file describes."""
-        boundary = cls(state.typed("n_regimes", int | None), state.typed("mix", bool))
+        labels = state.typed("labels", str) if "labels" in state.values else "response"  # older files knew no other
+        boundary = cls(state.typed("n_regimes", int | None), state.typed("mix", bool), labels)
         mixture = state.array("mixture", (3, None))
         if mixture.shape[1] < 1:
             raise UnreadableFile("the mixture in the model file must have a regime, got none")

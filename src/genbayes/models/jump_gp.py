@@ -1,7 +1,7 @@
 """Gaussian processes for responses that jump between regimes: RegimeGP and ModularJumpGP, on one pipeline.
 
 Where a response jumps, runs on the two sides of a boundary tell little about each other. Regimes, a classifier c_k(x)
-and GPs are found together from inputs and responses (`models.regimes.em`); a run at x has
+and GPs are found together from inputs and responses (`models.regimes.search`); a run at x has
 
     F(y | x) = sum_k c_k(x) F_k(y | x),   F_k about the GP's mean m_k(x), with the noise that it leaves,
 
@@ -28,9 +28,10 @@ from genbayes.models.gp import FittedGP, Replicates, fit_gp
 from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, LeavesOut, StationaryGP, optimism
 from genbayes.models.protocols import Of
 from genbayes.models.regimes.classifier import RegimeClassifier
-from genbayes.models.regimes.em import Regimes, Runs, find_regimes_by_em
+from genbayes.models.regimes.em import Regimes, Runs
 from genbayes.models.regimes.mixture import MOST_REGIMES
 from genbayes.models.regimes.noise import NORMAL, Noise
+from genbayes.models.regimes.search import find_regimes_by_em
 from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import RandomState

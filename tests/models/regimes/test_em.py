@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from genbayes.models.regimes import em
-from genbayes.models.regimes.em import Regimes, Runs, find_regimes_by_em
+from genbayes.models.regimes import search
+from genbayes.models.regimes.em import Regimes, Runs
+from genbayes.models.regimes.search import find_regimes_by_em, is_above
 from genbayes.models.regimes.starts import guess_labels
 
 
@@ -49,12 +50,13 @@ def test_smooth_responses_and_uneven_noise_have_one_regime(kind: str) -> None:
 
 
 def test_a_response_without_any_sign_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(em, "_search_number", lambda *given: pytest.fail("searched"))
+    monkeypatch.setattr(search, "_search_numbers", lambda *given: pytest.fail("searched"))
     assert len(found_in("smooth")[0]) == 1
 
 
 def test_many_runs_are_searched_on_few_and_assigned_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(em, "LEVELS", (100, 200))
+    monkeypatch.setattr(search, "FEW_ROWS", 100)
+    monkeypatch.setattr(search, "MOST_ROWS", 200)
     found, side = found_in("slope", n=260)
     assert len(found) == 2
     assert found.label.shape == (260, 2)
@@ -70,11 +72,20 @@ def test_labels_and_scores_are_those_of_bayes_rule_and_left_out_runs() -> None:
     np.testing.assert_allclose(found.score, np.log(joint.sum(axis=1)), rtol=1e-6)
 
 
-def test_weights_count_as_repeated_runs_would_in_the_score() -> None:
-    ones = np.ones((60, 1))
-    low, high = (Regimes((), (), ones, ones, np.where(np.arange(60) < 30, gain, 0.0)[:, None]) for gain in (0.0, 1.0))
-    assert em.is_clearly_higher(high, low, np.where(np.arange(60) < 30, 1.0, 0.1))
-    assert not em.is_clearly_higher(high, low, np.where(np.arange(60) < 30, 1e-3, 1.0))
+def test_a_further_regime_must_be_clearly_better_by_the_weights_of_the_runs() -> None:
+    first, zeros = np.arange(60) < 30, np.zeros(60)
+    assert is_above(np.where(first, 1.0, 0.1), zeros, np.ones(60), 3.0)
+    assert not is_above(np.where(first, 1.0, -1.0), zeros, np.ones(60), 3.0)
+    assert is_above(np.where(first, 1.0, -1.0), zeros, np.where(first, 1.0, 1e-3), 3.0)
+
+
+def test_the_crps_of_left_out_runs_is_that_of_the_mixture_and_a_false_regime_does_not_lower_it() -> None:
+    found, _ = found_in("slope")
+    runs, _ = draw("slope")
+    single, _ = found_in("smooth")
+    assert found.crps(runs).shape == (150,)
+    assert found.crps(runs).mean() < 0.2  # the noise alone has 0.06, one GP about 0.3
+    assert not search.is_better(single, single, draw("smooth")[0])
 
 
 @pytest.mark.parametrize("k", [2, 3])

@@ -21,8 +21,9 @@ from genbayes.data.dataset import Dataset
 from genbayes.data.scaling import InputScaler, weighted_moments
 from genbayes.errors import GenBayesWarning, InvalidInput, UnreadableFile
 from genbayes.models.regimes.classifier import RegimeClassifier, fit_classifier, require_distinct
-from genbayes.models.regimes.em import HasRegimes, Regimes, Runs, relative_evidence, search_regimes
+from genbayes.models.regimes.em import HasRegimes, Regimes, Runs, relative_evidence
 from genbayes.models.regimes.mixture import MOST_REGIMES, GaussianMixture, evidence_of, find_regimes, responsibilities
+from genbayes.models.regimes.search import search_regimes
 from genbayes.persistence import State
 from genbayes.validation import check_choice, check_count
 

@@ -24,6 +24,8 @@ MOST_FOR_SCALE, MOST_FOR_SHAPE = 1_000, 2_000  # of which as many say the same
 FLOOR = 0.1  # added to |r| before its logarithm, so that residuals near 0 say no more than that they are small
 POWERS = np.linspace(0.0, 3.0, 31)  # of the smoothed log |r|, tried for log h
 TAIL, TAIL_SD = 0.02, 4.0  # share and sd of a wide normal beside the kernel density: an outlier is not impossible
+MOST_LOG_SCALE = 3.0  # |log h|: nowhere is noise twenty times larger or smaller than foretold
+TYPICAL = 3.0  # root mean square of residuals beyond which, or its inverse, they say nothing: y is constant
 MIN_Z = 2.0  # standard errors by which left-out residuals must be more probable
 HINT_Z = 1.0  # the same, for a hint
 MOST_GAIN = 4.0  # in log density, that one run may count for
@@ -50,13 +52,16 @@ class Noise:
         """The factor h at scaled inputs, (n, p) -> (n,)."""
         if self.pace is None:
             return np.ones(len(Z))
-        return np.asarray(np.exp(self.shift + self.power * self.pace.predict(Z)[0]))
+        return self._factor(self.pace.predict(Z)[0])
 
     def scale_left_out(self, Z: FloatArray) -> FloatArray:
         """The same from the residuals of other runs where it has learnt from those at Z."""
         if self.pace is None:
             return np.ones(len(Z))
-        return np.asarray(np.exp(self.shift + self.power * self.pace.leave_out(Z)[0]))
+        return self._factor(self.pace.leave_out(Z)[0])
+
+    def _factor(self, smooth: FloatArray) -> FloatArray:
+        return np.asarray(np.exp(np.clip(self.shift + self.power * smooth, -MOST_LOG_SCALE, MOST_LOG_SCALE)))
 
     def log_density(self, Z: FloatArray, r: FloatArray) -> FloatArray:
         """Log density of residuals at scaled inputs that it has not learnt from, (n, p) and (n,) -> (n,)."""
@@ -91,7 +96,9 @@ class Noise:
 NORMAL = Noise()
 
 
-def fit_noise(Z: FloatArray, r: FloatArray, weight: FloatArray, rng: np.random.Generator) -> tuple[Noise, FloatArray]:
+def fit_noise(
+    Z: FloatArray, r: FloatArray, weight: FloatArray, rng: np.random.Generator, n_errors: float = MIN_Z
+) -> tuple[Noise, FloatArray]:
     """Learn the noise from standardised left-out residuals.
 
     Args:
@@ -99,6 +106,7 @@ def fit_noise(Z: FloatArray, r: FloatArray, weight: FloatArray, rng: np.random.G
         r: Residuals in units of the sd that was foretold, shape (n,).
         weight: Positive weights, shape (n,).
         rng: Chooses rows where there are many.
+        n_errors: Standard errors by which left-out residuals must be more probable.
 
     Returns:
         The noise, and the log density of each residual by what the others say, shape (n,).
@@ -111,14 +119,15 @@ def fit_noise(Z: FloatArray, r: FloatArray, weight: FloatArray, rng: np.random.G
         (True, True)
     """
     best, density = NORMAL, _normal(r, np.ones(len(r)))
-    if len(r) < FEWEST or float(weight.sum()) < FEWEST:
+    size = float(np.sqrt(np.average(r**2, weights=weight)))
+    if len(r) < FEWEST or float(weight.sum()) < FEWEST or not 1 / TYPICAL < size < TYPICAL:
         return best, density
     uneven = _fit_scale(Z, r, weight, rng)
     h = uneven.scale_left_out(Z)
-    if is_gain(found := _normal(r, h), density, weight):
+    if is_gain(found := _normal(r, h), density, weight, n_errors):
         best, density = uneven, found
     h = best.scale_left_out(Z)
-    if is_gain(found := _left_out_density(r / h, weight) - np.log(h), density, weight):
+    if is_gain(found := _left_out_density(r / h, weight) - np.log(h), density, weight, n_errors):
         best, density = Noise(best.pace, best.power, best.shift, _smooth_quantiles(r / h, weight)), found
     return best, density
 

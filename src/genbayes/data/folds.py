@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from genbayes.arrays import FloatArray, IntArray
+from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.errors import InvalidInput
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_level
 
 ALWAYS_LEARNT = -1  # fold of rows that are never held out
+MOST_HELD_OUT = 2_000  # rows of a member: enough to see an improvement of a percent
+FEWEST_TO_GROUP = 10  # distinct inputs that can be held out by tenths
 RUNS_AN_INPUT = 2.0  # on average, from which on repeated inputs are taken to be a design and not chance
 
 
@@ -39,6 +41,16 @@ def deal_folds(order: IntArray, n_folds: int) -> IntArray:
     return fold
 
 
+def are_repeated_on_purpose(n_rows: int, n_inputs: int) -> bool:
+    """Whether so many rows of so many distinct inputs are a design; else new runs will repeat inputs as often.
+
+    Example:
+        >>> are_repeated_on_purpose(300, 30), are_repeated_on_purpose(300, 290)
+        (True, False)
+    """
+    return n_rows >= RUNS_AN_INPUT * n_inputs
+
+
 def draw_folds(
     X: FloatArray, n_folds: int, categorical: Sequence[int], fewest: int, rng: np.random.Generator
 ) -> IntArray:
@@ -63,7 +75,7 @@ def draw_folds(
         array([4, 4, 4, 4, 4])
     """
     distinct, group = np.unique(X, axis=0, return_inverse=True)
-    if len(X) < RUNS_AN_INPUT * len(distinct):  # repeats by chance: new runs will repeat old inputs as often
+    if not are_repeated_on_purpose(len(X), len(distinct)):
         group = np.arange(len(X))
     fold = deal_folds(rng.permutation(int(group.max()) + 1), n_folds)[group.reshape(-1)]
     for column in categorical:
@@ -123,10 +135,62 @@ def draw_member_folds(n: int, n_members: int, rng: np.random.Generator) -> IntAr
         >>> aside.shape, sorted(aside[:5].ravel().tolist()) == list(range(10)), (aside[0] == aside[5]).all()
         ((6, 2), True, np.True_)
     """
-    size = max(1, min(n // 5, 2_000))
+    size = max(1, min(n // 5, MOST_HELD_OUT))
     order = rng.permutation(n)
     starts = [(j % min(5, n)) * size for j in range(n_members)]
     return np.stack([np.sort(order[start : start + size]) for start in starts])
+
+
+def draw_member_folds_by_input(
+    Z: FloatArray, n_members: int, rng: np.random.Generator, blocks: Sequence[tuple[int, int]] = ()
+) -> IntArray:
+    """Rows that each member holds out where runs were repeated on purpose: all runs of a tenth of the inputs.
+
+    Members are asked where nothing was run, and runs kept of an input that they learn say nothing of that. Half of a
+    fifth, since inputs are few and every one that is held out is missed. At most 2,000 rows each, and never all runs of
+    a category.
+
+    Args:
+        Z: Scaled inputs, shape (n, p).
+        n_members: Number of members K.
+        rng: Draws the order of the inputs.
+        blocks: One-hot blocks (start, stop) among the columns, which do not make inputs distinct.
+
+    Returns:
+        Row numbers, sorted, shape (K, a); members that hold out fewer than a rows have some of them twice. Where inputs
+        are not repeated on purpose, or are fewer than ten, as `draw_member_folds`.
+
+    Example:
+        >>> Z = np.repeat(np.arange(20.0), 3)[:, None]
+        >>> draw_member_folds_by_input(Z, 5, np.random.default_rng(0)).shape
+        (5, 6)
+    """
+    numeric = np.setdiff1d(np.arange(Z.shape[1]), [j for start, stop in blocks for j in range(start, stop)])
+    distinct, group = np.unique(Z[:, numeric], axis=0, return_inverse=True)
+    if len(distinct) < FEWEST_TO_GROUP or not are_repeated_on_purpose(len(Z), len(distinct)):
+        return draw_member_folds(len(Z), n_members, rng)
+    order, count = rng.permutation(len(distinct)), np.bincount(group.reshape(-1))
+    held = []
+    for j in range(n_members):
+        inputs = order[j % 10 :: 10]
+        inputs = inputs[: max(1, int(np.sum(np.cumsum(count[inputs]) <= MOST_HELD_OUT)))]  # whole inputs only
+        rows = np.flatnonzero(np.isin(group.reshape(-1), inputs))
+        held.append(rows[_leaves_some(Z, rows, blocks)])
+    size = max(len(rows) for rows in held)
+    if min(len(rows) for rows in held) == 0:
+        return draw_member_folds(len(Z), n_members, rng)
+    return np.stack([np.sort(np.resize(rows, size)) for rows in held])
+
+
+def _leaves_some(Z: FloatArray, rows: IntArray, blocks: Sequence[tuple[int, int]]) -> BoolArray:
+    """Which of these rows, (r,), can be held out together so that every category is left somewhere, (r,)."""
+    can = np.ones(len(rows), dtype=bool)
+    for start, stop in blocks:
+        for column in range(start, stop):
+            has = Z[:, column] == Z[:, column].max()
+            if has.sum() == has[rows].sum():
+                can &= ~has[rows]
+    return can
 
 
 def assign_member_folds(n: int, n_members: int) -> IntArray:

@@ -95,7 +95,7 @@ def test_files_keep_it_and_older_ones_without_it_load_with_one(fitted, tmp_path:
 def test_a_file_with_a_spread_that_is_none_is_refused(fitted, spread: float) -> None:
     state = fitted.to_state()
     state.values["learnt"]["values"]["spread"] = spread
-    with pytest.raises(UnreadableFile, match="the spread in the model file must be positive"):
+    with pytest.raises(UnreadableFile, match="the value 'spread' in the model file must be positive"):
         StationaryGP.from_state(state)
 
 

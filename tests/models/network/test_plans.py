@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from genbayes import QuantileSurrogate
-from genbayes.data.folds import draw_member_folds
+from genbayes.data.folds import draw_member_folds, draw_member_folds_by_input
 from genbayes.errors import OutOfReach
+from genbayes.metrics import coverage
 from genbayes.models.base import ScaledRuns
 from genbayes.models.network import DEFAULT, IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn
 from genbayes.models.network.fit import choose_spread, stretch
@@ -306,3 +307,51 @@ def test_a_member_s_fold_depends_neither_on_how_many_there_are_nor_grows_without
     np.testing.assert_array_equal(few, many[:2])
     np.testing.assert_array_equal(many[0], many[5])
     assert draw_member_folds(90_000, 5, np.random.default_rng(0)).shape == (5, 2_000)
+
+
+def test_where_inputs_repeat_a_member_holds_out_whole_inputs_a_tenth_of_them() -> None:
+    rng = np.random.default_rng(0)
+    times = rng.integers(2, 9, 40)
+    Z = np.repeat(rng.uniform(size=(40, 2)), times, axis=0)
+    for aside in draw_member_folds_by_input(Z, 5, rng):
+        held = np.isin(np.arange(len(Z)), aside)
+        inside, outside = ({tuple(z) for z in Z[rows]} for rows in (held, ~held))
+        assert len(inside) == 4
+        assert not inside & outside
+    many = draw_member_folds_by_input(np.repeat(rng.uniform(size=(100, 1)), 900, axis=0), 5, rng)
+    assert many.shape == (5, 1_800)  # two whole inputs of ten: no more than 2,000 rows
+
+
+@pytest.mark.parametrize(
+    "Z",
+    [
+        np.random.default_rng(1).uniform(size=(50, 2)),  # no repeats
+        np.repeat(np.arange(5.0), 10)[:, None],  # too few inputs
+        np.eye(3)[np.arange(60) % 3],  # nothing but categories
+    ],
+)
+def test_elsewhere_members_hold_out_rows(Z: np.ndarray) -> None:
+    blocks = [(0, 3)] if Z.shape[1] == 3 else []
+    by_input = draw_member_folds_by_input(Z, 5, np.random.default_rng(0), blocks)
+    np.testing.assert_array_equal(by_input, draw_member_folds(len(Z), 5, np.random.default_rng(0)))
+
+
+def test_no_member_does_without_a_category() -> None:
+    x, kind = np.repeat(np.arange(20.0), 4), np.tile([0, 0, 1, 1], 20)
+    kind[x == 7] = 2  # the third category was run at one input only
+    Z = np.column_stack([x, np.eye(3)[kind]])
+    for seed in range(5):
+        for aside in draw_member_folds_by_input(Z, 10, np.random.default_rng(seed), [(1, 4)]):
+            left = np.setdiff1d(np.arange(80), aside)
+            assert set(kind[left]) == {0, 1, 2}
+
+
+def test_intervals_hold_at_new_inputs_of_a_replicated_design() -> None:
+    """30 inputs, ten runs each: members that kept repeats of inputs that they learn held 0.72 of new runs."""
+    rng = np.random.default_rng([31, 0])
+    X = np.repeat(rng.uniform(size=(30, 2)), 10, axis=0)
+    y = np.sin(6 * X[:, 0]) + X[:, 1] ** 2 + 0.05 * rng.standard_normal(300)
+    X_new = rng.uniform(size=(1_000, 2))
+    y_new = np.sin(6 * X_new[:, 0]) + X_new[:, 1] ** 2 + 0.05 * rng.standard_normal(1_000)
+    found = QuantileSurrogate(random_state=0).fit(X, y).predict_distribution(X_new)
+    assert coverage(*found.interval(0.9), y_new) > 0.82

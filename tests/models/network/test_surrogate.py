@@ -9,8 +9,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from genbayes import InvalidInput, QuantileSurrogate
+from genbayes import InvalidInput, QuantileSurrogate, load
 from genbayes.distribution.quantile import GRID
+from genbayes.metrics import coverage
 from genbayes.models.network import DEFAULT, QUANTILE_DOMINANT
 from genbayes.models.network.ensemble import distribution_of_run, member_quantiles, put_in_order
 from genbayes.models.regimes import Identity
@@ -63,6 +64,46 @@ def test_randomized_priors_make_members_disagree_away_from_the_data(make, runs) 
     near = model.predict_distribution(X, of="mean").std().mean()
     far = model.predict_distribution(np.array([[6.0, 6.0], [-6.0, 6.0], [6.0, -6.0]]), of="mean").std().mean()
     assert far > 3 * near
+
+
+def test_what_members_know_of_the_mean_is_a_jackknife_by_groups_half_local_half_typical(make, runs, tmp_path) -> None:
+    model = make(n_members=5).fit(*runs)
+    q, _ = model._quantiles(runs[0])
+    members = [distribution_of_run(q[:, j : j + 1], model.response_scaler_).mean() for j in range(5)]
+    v = np.var(members, axis=0, ddof=1)
+    known = model.predict_distribution(runs[0], of="mean")
+    np.testing.assert_allclose(known.mean(), np.mean(members, axis=0))
+    np.testing.assert_allclose(known.var(), 4 * (4 / 5) * 0.5 * (v + v.mean()), rtol=1e-6)
+    one, again = model.predict_distribution(runs[0][:1], of="mean"), load(model.save(tmp_path / "model.gb"))
+    np.testing.assert_allclose(one.std(), known.std()[:1])  # whatever else is asked for
+    np.testing.assert_allclose(again.predict_distribution(runs[0], of="mean").std(), known.std())
+    state = model.to_state()
+    del state.values["disagreement"]  # as files of before
+    np.testing.assert_allclose(
+        QuantileSurrogate.from_state(state).predict_distribution(runs[0], of="mean").var(), v, rtol=1e-6
+    )
+
+
+def test_members_of_the_paper_s_recipe_have_all_runs_in_common_and_state_their_spread(make, runs) -> None:
+    model = make(n_members=3, recipe="paper", n_epochs=20).fit(*runs)
+    q, _ = model._quantiles(runs[0])
+    members = [distribution_of_run(q[:, j : j + 1], model.response_scaler_).mean() for j in range(3)]
+    assert model.disagreement_ is None
+    known = model.predict_distribution(runs[0], of="mean")
+    np.testing.assert_allclose(known.std(), np.std(members, axis=0, ddof=1))
+
+
+def test_intervals_of_the_mean_hold_it(make) -> None:
+    """The bare standard deviation of the members held 0.60 of these, where 90% was asked for."""
+    rng = np.random.default_rng(3)
+    held = []
+    for seed in range(4):
+        X = rng.uniform(size=(420, 2))
+        f = np.sin(4 * X[:, 0] + seed) + X[:, 1] ** 2
+        y = f + 0.3 * rng.standard_normal(420)
+        model = QuantileSurrogate(n_layers=1, n_epochs=120, random_state=seed).fit(X[:120], y[:120])
+        held.append(coverage(*model.predict_distribution(X[120:], of="mean").interval(0.9), f[120:]))
+    assert 0.8 < np.mean(held) < 0.99
 
 
 def test_the_distribution_of_the_mean_needs_members(make, runs) -> None:

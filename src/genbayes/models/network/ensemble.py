@@ -63,14 +63,34 @@ def distribution_of_run(q: Tensor, scaler: ResponseScaler, probability: FloatArr
     return QuantileFunction(GRID, scaler.inverse(pooled.cpu().numpy()), support=scaler.bounds)
 
 
-def distribution_of_mean(q: Tensor, scaler: ResponseScaler, probability: FloatArray | None = None) -> Normal:
-    """What the ensemble knows of E[y | x]: a Gaussian with mean and standard deviation of the members' means.
-
-    Arguments as those of `distribution_of_run`.
-    """
+def member_means(q: Tensor, scaler: ResponseScaler, probability: FloatArray | None = None) -> FloatArray:
+    """Each member's mean, in units of y, shape (K, n); arguments as those of `distribution_of_run`."""
     each = [distribution_of_run(q[:, j : j + 1], scaler, probability) for j in range(q.shape[1])]
-    means = np.stack([member.mean() for member in each])
-    return Normal(loc=means.mean(axis=0), scale=means.std(axis=0, ddof=1))
+    return np.stack([member.mean() for member in each])
+
+
+def distribution_of_mean(means: FloatArray, typical: float | None) -> Normal:
+    """What the ensemble knows of E[y | x]: a Gaussian about the mean of the members' means.
+
+    Each member has done without a fifth of the runs, so that their variance v(x) is that of a jackknife by groups: the
+    variance of the mean is 4 (K - 1) / K times it (Efron & Tibshirani 1993, section 11.5; 4 = (n - n/5) / (n/5)).
+    Five members tell v at one input only roughly, so half of it is its mean over the training inputs.
+
+    Args:
+        means: Each member's mean, in units of y, shape (K, n), K > 1.
+        typical: Root of the mean of v over the training inputs, in units of y; None for members that all have learnt
+            from all runs, whose standard deviation is then stated as it is: a lower bound.
+
+    Example:
+        >>> means = np.array([[0.0], [2.0]])
+        >>> distribution_of_mean(means, None).std().round(3), distribution_of_mean(means, 2.0).std().round(3)
+        (array([1.414]), array([2.449]))
+    """
+    scale = means.std(axis=0, ddof=1)
+    if typical is not None:
+        members = len(means)
+        scale = np.hypot(scale, typical) * np.sqrt(2 * (members - 1) / members)
+    return Normal(loc=means.mean(axis=0), scale=scale)
 
 
 def undo_standardisation(q: Tensor, levels: tuple[FloatArray, FloatArray], scaler: ResponseScaler) -> Tensor:

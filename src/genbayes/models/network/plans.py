@@ -2,7 +2,8 @@
 
 1. A short pilot finds inputs that hardly matter; they are dimmed (`measure_relevance`).
 2. Members learn together in one stacked network. Each holds out a fifth of the rows, member j the fold j mod 5, so
-   that five members together use every row and every row was unseen by one of them.
+   that five members together use every row and every row was unseen by one of them. Where runs were repeated on
+   purpose it is a tenth of the inputs with all their runs: new inputs is what the model will be asked for.
 3. The running mean of each member's weights is scored on its own fold as training goes on; the best is kept, and
    all stop when none improves; a member that is still improving fast when its run ends goes on, twice as long. So the
    data choose the length, which regularises a network more than anything else.
@@ -30,7 +31,7 @@ import torch
 from torch import Tensor
 
 from genbayes.arrays import FloatArray
-from genbayes.data.folds import draw_member_folds
+from genbayes.data.folds import draw_member_folds_by_input
 from genbayes.errors import OutOfReach
 from genbayes.metrics import is_clearly_better, paired_difference
 from genbayes.models.base import ScaledRuns
@@ -80,7 +81,8 @@ def train_fast(
     n_members, device = settings.shape.n_members, rows.Z.device
     # one stream for each purpose, so that member j does not depend on the number of members
     rng_pilot, rng_folds, rng_members = rng.spawn(3)
-    aside = torch.as_tensor(draw_member_folds(len(rows.y), max(n_members, MIN_JUDGES), rng_folds), device=device)
+    held = draw_member_folds_by_input(runs.Z, max(n_members, MIN_JUDGES), rng_folds, runs.blocks)
+    aside = torch.as_tensor(held, device=device)
     seeds = [int(child.integers(2**63 - 1)) for child in rng_members.spawn(len(aside))]
     relevance = np.ones(settings.shape.n_inputs)
     if not settings.shape.n_fourier:  # a pilot does not see what they do

@@ -29,6 +29,7 @@ from genbayes.models.network.ensemble import (
     as_if_pooled,
     distribution_of_mean,
     distribution_of_run,
+    member_means,
     member_quantiles,
     undo_standardisation,
 )
@@ -48,6 +49,7 @@ from genbayes.validation import check_choice, check_count, check_finite, check_n
 # The rows that a member held out also chose when it stopped, so that its errors there are a little too small: 2 to 5%
 # with 100 runs, not to be seen with 1,000.
 CHOSEN_LENGTH = 3.0
+MOST_TO_COMPARE = 500  # runs at which the members' typical disagreement is measured
 
 
 class QuantileSurrogate(ScaledSurrogate):
@@ -86,6 +88,8 @@ class QuantileSurrogate(ScaledSurrogate):
         history_: Course of the training.
         relevance_: How much each network input matters, the largest 1; ones where the recipe does not ask.
         spread_: Factor by which unseen rows asked the quantiles to be moved away from their median.
+        disagreement_: Typical standard deviation of the members' means at the runs, in units of the response's scale;
+            None where members have all learnt from all runs, or there is one.
         settings_: Sizes and training settings used.
         weights_: The loss weights used.
         bimodality_: The test statistic behind `weights="auto"`.
@@ -102,6 +106,7 @@ class QuantileSurrogate(ScaledSurrogate):
         (3, 3)
     """
 
+    disagreement_: float | None
     _aside: IntArray  # row numbers that each member held out, (K, a); not kept in files
     _unseen_features: FloatArray  # of the runs, out of fold where they look at responses, (n, p); not kept either
 
@@ -207,17 +212,28 @@ class QuantileSurrogate(ScaledSurrogate):
             learnt = train(self, runs, rng_training, self._scaled_rival(rival, X, y, len(runs)))
         self.network_, self.settings_, self.history_ = learnt.network, learnt.settings, learnt.history
         self.spread_, self.relevance_, self._aside = learnt.spread, learnt.relevance, learnt.aside
+        self.disagreement_ = self._measure_disagreement(data)
         self.failure_ = None
         if failed is not None:
             self.failure_ = learn_failures(self._checked(X), failed, weight, rng.spawn(1)[0])
         return self
+
+    def _measure_disagreement(self, data: Dataset) -> float | None:
+        """Typical standard deviation of the members' means at the runs, in units of the response's scale."""
+        if self.recipe != "fast" or not self.knows_mean:
+            return None
+        some = np.linspace(0, len(data) - 1, min(len(data), MOST_TO_COMPARE)).astype(np.int64)
+        q, probability = self._quantiles_at(self._features(data.X[some]))
+        means = member_means(q, self.response_scaler_, probability)
+        return float(np.sqrt(np.mean(means.var(axis=0, ddof=1)))) / self.response_scaler_.scale
 
     def predict_distribution(self, X: ArrayLike, of: Of = "run") -> QuantileFunction | Normal:
         """The predictive distribution at new inputs.
 
         Args:
             X: Inputs, shape (n, d), with the columns of `fit`.
-            of: "run" for a new run at x; "mean" for what the ensemble knows of E[y | x], epistemic only.
+            of: "run" for a new run at x; "mean" for what the ensemble knows of E[y | x], epistemic only. Of the recipe
+                "paper", whose members all learn from all runs, it is the spread of the members: a lower bound.
 
         Returns:
             One distribution per row.
@@ -228,7 +244,8 @@ class QuantileSurrogate(ScaledSurrogate):
             return distribution_of_run(q, self.response_scaler_, probability)
         if not self.knows_mean:
             raise InvalidInput("n_members must be at least 2 for of='mean', got 1; fit again with n_members=5")
-        return distribution_of_mean(q, self.response_scaler_, probability)
+        typical = None if self.disagreement_ is None else self.disagreement_ * self.response_scaler_.scale
+        return distribution_of_mean(member_means(q, self.response_scaler_, probability), typical)
 
     @property
     def knows_mean(self) -> bool:
@@ -337,6 +354,7 @@ class QuantileSurrogate(ScaledSurrogate):
             "bimodality": [self.bimodality_.bic_gain, self.bimodality_.valley],
             "settings": asdict(self.settings_),
             "spread": self.spread_,
+            "disagreement": self.disagreement_,
             "seconds": self.history_.seconds,
             "n_maps": len(self.features_),
         }
@@ -367,6 +385,8 @@ class QuantileSurrogate(ScaledSurrogate):
         model.network_ = restored_network(model.settings_, state, model.input_scaler_)
         model.history_ = restored_history(state)
         model.spread_ = state.number("spread", positive=True)
+        has_one = state.values.get("disagreement") is not None  # older files have none
+        model.disagreement_ = state.number("disagreement", at_least=0.0, at_most=1e9) if has_one else None
         model.relevance_ = state.array("relevance", (model.input_scaler_.n_outputs,))
         is_regime = model.missing == "regime"
         model.failure_ = FailureModel.from_state(state.nested("failure"), model.n_features_in_) if is_regime else None
@@ -414,7 +434,11 @@ class QuantileSurrogate(ScaledSurrogate):
     def _quantiles(self, X: ArrayLike) -> tuple[Tensor, FloatArray | None]:
         """Quantiles of K members in each of k regimes, shape (k, K, n, m), and the regimes' probabilities, (n, k)."""
         check_is_fitted(self, "network_")
-        Z, probability = self._features(self._checked(X)), None
+        return self._quantiles_at(self._features(self._checked(X)))
+
+    def _quantiles_at(self, Z: FloatArray) -> tuple[Tensor, FloatArray | None]:
+        """As `_quantiles`, at features Z, shape (n, p)."""
+        probability: FloatArray | None = None
         parts, regimes = [Z], _regime_map(self.features_)
         if regimes is not None:
             probability, parts = regimes.alternatives(Z)

@@ -6,7 +6,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -18,7 +18,7 @@ LONGEST_SHOWN = 60  # characters of a foreign value that a message shows
 WORDS = {int: "a whole number", float: "a finite number", bool: "true or false", str: "text", type(None): "null"}
 
 
-def as_type(value: Any, kind: Any, where: str) -> Any:
+def as_type(value: object, kind: Any, where: str) -> Any:
     """A value from JSON as a type; one sentence where it is none.
 
     Args:
@@ -51,7 +51,7 @@ def as_type(value: Any, kind: Any, where: str) -> Any:
     return _as_plain(value, type(None) if kind is None else kind, where)
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A foreign value for a message, cut short."""
     try:
         text = repr(value)
@@ -60,7 +60,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "..."
 
 
-def is_finite_number(value: Any) -> bool:
+def is_finite_number(value: object) -> TypeGuard[float]:
     """Whether a value from JSON is a number that a float can hold; true and false are none.
 
     Example:
@@ -70,14 +70,14 @@ def is_finite_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST_FLOAT
 
 
-def _as_plain(value: Any, kind: Any, where: str) -> Any:
+def _as_plain(value: object, kind: Any, where: str) -> Any:
     if kind is float:
         return float(value) if is_finite_number(value) else _refuse(where, WORDS[float], value)
-    good = type(value) is kind and (kind is not int or abs(value) <= LARGEST_COUNT)
+    good = type(value) is kind and not (isinstance(value, int) and abs(value) > LARGEST_COUNT)
     return value if good else _refuse(where, WORDS.get(kind, str(kind)), value)
 
 
-def _as_union(value: Any, kinds: tuple[Any, ...], where: str) -> Any:
+def _as_union(value: object, kinds: tuple[Any, ...], where: str) -> Any:
     for kind in kinds:
         try:
             return as_type(value, kind, where)
@@ -86,7 +86,7 @@ def _as_union(value: Any, kinds: tuple[Any, ...], where: str) -> Any:
     return _refuse(where, " or ".join(WORDS.get(kind, str(kind)) for kind in kinds), value)
 
 
-def _as_sequence(value: Any, origin: type, parts: tuple[Any, ...], where: str) -> Any:
+def _as_sequence(value: object, origin: type, parts: tuple[Any, ...], where: str) -> Any:
     any_length = origin is list or (len(parts) == 2 and parts[1] is Ellipsis)
     if not isinstance(value, (list, tuple)) or (not any_length and len(value) != len(parts)):
         return _refuse(where, "a list" if any_length else f"a list of {len(parts)}", value)
@@ -99,7 +99,7 @@ def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def _as_record(value: Any, kind: Any, where: str) -> Any:
+def _as_record(value: object, kind: Any, where: str) -> Any:
     known = {each.name: each for each in fields(kind) if each.init}
     if not isinstance(value, dict) or not set(value) <= set(known):
         return _refuse(where, f"named values among {', '.join(known)}", value)
@@ -109,5 +109,5 @@ def _as_record(value: Any, kind: Any, where: str) -> Any:
     return kind(**{name: as_type(each, _hints(kind)[name], f"{where}, {name},") for name, each in value.items()})
 
 
-def _refuse(where: str, rule: str, value: Any) -> Any:
+def _refuse(where: str, rule: str, value: object) -> NoReturn:
     raise UnreadableFile(f"{where} must be {rule}, got {shown(value)}; it is damaged or foreign")

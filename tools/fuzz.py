@@ -30,6 +30,7 @@ if __name__ == "__main__" and any(os.environ.get(name) != value for name, value 
 from fuzzing.cases import FUZZER_BROKEN, keep_finding, run_cases, try_file  # noqa: E402
 from fuzzing.makers import make_files  # noqa: E402
 
+FRESH_AFTER = 20_000  # cases of one process, so that what it has left behind is no finding
 STUCK = 20.0  # seconds at one case after which a process is ended from outside
 
 
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace, folder: Path) -> None:
     last = args.cases or 10**9
     while first < last and (args.cases or time.monotonic() < end):
         passed = ["--folder", str(args.folder), "--seed", str(args.seed), "--only", args.only]
-        numbers = ["--range", str(first), str(last)]
+        numbers = ["--range", str(first), str(min(last, first + FRESH_AFTER))]
         worker = subprocess.Popen([sys.executable, __file__, "worker", *passed, *numbers])
         ended_by = watch(worker, folder, None if args.cases else end)
         first = cases_done(folder)

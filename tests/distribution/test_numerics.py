@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import ndtr, ndtri
 
 from genbayes.arrays import FloatArray
-from genbayes.distribution import quadrature
+from genbayes.distribution import Mixture, Normal, QuantileFunction, quadrature
 from genbayes.distribution.rounding import chord, from_ordinal, largest_where, secant, to_ordinal
 from genbayes.distribution.rowwise import CHUNK, chunks, entry, rank, row_of
 from genbayes.metrics import crps_normal
@@ -117,3 +117,13 @@ def test_crps_on_panels_of_the_normal_distribution() -> None:
     y = np.array([0.4, -7.0])
     breakpoints = np.tile(ndtri(quadrature.PANEL_LEVELS), (2, 1))
     np.testing.assert_allclose(quadrature.crps_on_panels(ndtr, breakpoints, y), crps_normal(0.0, 1.0, y), rtol=1e-9)
+
+
+def test_a_variance_beyond_all_numbers_is_infinite_and_never_nan() -> None:
+    wide = QuantileFunction([0.1, 0.5, 0.9], [[-1e200, 0.0, 1e200], [0.0, 1.0, 2.0]])
+    mixed = Mixture([Normal([1e300, 0.0], 1.0), Normal([0.0, 0.0], 1.0)], np.array([[0.0, 1.0], [0.5, 0.5]]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for dist in (wide, mixed):
+            assert dist.var()[0] == np.inf
+            assert np.isfinite(dist.var()[1])
+            assert np.isfinite(dist.mean()).all()

@@ -80,6 +80,10 @@ def huge(settings: dict) -> dict:
     return {**settings, "shape": {**settings["shape"], "n_merge": 10**6}}
 
 
+def deep(settings: dict) -> dict:
+    return {**settings, "shape": {**settings["shape"], "n_layers": 10**12}}
+
+
 @pytest.mark.parametrize(
     ("values", "arrays", "sentence"),
     [
@@ -95,7 +99,15 @@ def huge(settings: dict) -> dict:
         ({"parameters": {"n_members": 2, "backdoor": 1}}, {}, "the model file must"),
         ({"settings": {"shape": {}}}, {}, "the model file must"),
         ({"settings": huge}, {}, r"must have shape \(2, 1000000, 1000000\), got \(2, 8, 8\)"),  # no memory is taken
-        ({"n_features_in": "two"}, {}, "the model file must"),
+        ({"settings": deep}, {}, "must have 1000000000000 layers, got fewer"),
+        ({"n_features_in": 10**12}, {}, "the scales in the model file must be those of 1000000000000 inputs, got"),
+        ({"categorical": [[0, 10**9]]}, {}, "the model file must scale or code each column once"),
+        ({"response_scaler": {"center": 0.0, "scale": 0.0}}, {}, "the scale of y in the model file must be positive"),
+        ({"radius": -1.0}, {}, "'radius' in the model file must be a number from 0"),
+        ({}, {"scale": np.zeros(2)}, "'scale' in the model file must be positive, got 0 to 0"),
+        ({}, {"history.epoch": np.zeros(0), "history.loss": np.zeros(0)}, "must have an epoch, got none"),
+        ({"spread": -1.0}, {}, "'spread' in the model file must be positive"),
+        ({"n_features_in": "two"}, {}, "the value 'n_features_in' in the model file must be a whole number"),
         ({"categories": [[0]]}, {}, "the model file must"),
         ({"map0": {"kind": "os", "values": {}}}, {}, "the model file must"),
     ],

@@ -115,9 +115,9 @@ def score_draws(task: Task, draws: FloatArray) -> dict[str, float]:
 
     "c2st" is the mean over observations and "c2st_1", "c2st_2", ... are those of each, against the reference draws (the
     first 10,000 at most). Where mean m and covariance S are known, "mean_error" is the largest |mean - m| over the
-    standard deviation and "cov_error" the largest |cov - S| over the product of standard deviations. Of one parameter,
-    "wasserstein" is the largest distance to the reference and "mass_error" the largest gap between the share of draws
-    above 0 and that of the reference.
+    standard deviation and "cov_error" the largest |cov - S| over the product of standard deviations. Where quantiles
+    are known, "wasserstein" is the largest distance to the exact posterior and "mass_error" the largest gap between the
+    share of draws above 0 and the exact one.
 
     Args:
         task: The task.
@@ -132,12 +132,11 @@ def score_draws(task: Task, draws: FloatArray) -> dict[str, float]:
     if task.moments is not None:
         errors = [moment_errors(own, *task.moments(y)) for own, y in zip(draws, task.observations()[0], strict=True)]
         scores["mean_error"], scores["cov_error"] = (max(column) for column in zip(*errors, strict=True))
-    if draws.shape[2] == 1:
-        from scipy.stats import wasserstein_distance
-
-        pairs = [(own[:, 0], reference[:, 0]) for own, reference in zip(draws, references, strict=True)]
-        scores["wasserstein"] = max(float(wasserstein_distance(own, reference)) for own, reference in pairs)
-        scores["mass_error"] = max(abs(float((own > 0).mean()) - 0.5) for own, _ in pairs)
+    if task.quantiles is not None:
+        tau = (np.arange(draws.shape[1]) + 0.5) / draws.shape[1]
+        exact = np.stack([task.quantiles(y, tau) for y in task.observations()[0]])
+        scores["wasserstein"] = float(np.abs(np.sort(draws[..., 0]) - exact).mean(axis=1).max())
+        scores["mass_error"] = float(np.abs((draws[..., 0] > 0).mean(axis=1) - (exact > 0).mean(axis=1)).max())
     return scores
 
 

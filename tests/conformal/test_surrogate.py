@@ -63,7 +63,8 @@ def test_a_whole_distribution_is_predicted_and_its_interval_at_the_level_is_the_
     np.testing.assert_allclose(law.cdf(law.ppf(TAU[:1])), TAU[0], rtol=1e-6)
     assert law.crps(y).mean() < Normal(10.0, 2.0)[np.zeros(30, dtype=int)].crps(y).mean()
     assert law.sample(3, random_state=0).shape == (30, 3)
-    q = calibrated.predict_quantiles(np.random.default_rng(2).uniform(-5, 5, (40, 2)), np.linspace(1e-4, 0.9999, 301))
+    far = calibrated.predict_distribution(np.random.default_rng(2).uniform(-5, 5, (40, 2)))
+    q = far.ppf(np.linspace(1e-4, 0.9999, 301))
     assert np.isfinite(q).all()
     assert (np.diff(q, axis=1) >= 0).all()
 

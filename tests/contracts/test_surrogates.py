@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from genbayes import AutoSurrogate, ConformalSurrogate, GPInformedSurrogate, Normal, QuantileSurrogate, load
-from genbayes.errors import InvalidInput, UnreadableFile, WeightsRescaled
+from genbayes.errors import FarFromRuns, InvalidInput, UnreadableFile, WeightsRescaled
 from genbayes.models.base import Surrogate
 from genbayes.models.gp.deep.estimator import DeepGP
 from genbayes.models.gp.heteroskedastic import HeteroskedasticGP
@@ -86,9 +86,19 @@ class SurrogateContract:
 
     def test_quantiles_are_in_order_and_finite(self, fitted) -> None:
         X = np.random.default_rng(3).uniform(-3, 3, (50, 2))
-        q = fitted.predict_quantiles(X, TAU)
+        q = fitted.predict_distribution(X).ppf(TAU)  # which warns of no row, however far
         assert np.isfinite(q).all()
         assert (np.diff(q, axis=1) >= 0).all()
+
+    @pytest.mark.parametrize("ask", ["predict", "predict_interval", "sample_y", "quantiles"])
+    def test_rows_far_from_the_runs_are_flagged_and_asking_for_them_warns(self, fitted, runs, ask: str) -> None:
+        near, far = runs[0][:5], np.array([[0.0, 0.0], [0.0, 2.1]])  # half a range of 2 outside, one input alone
+        call = (lambda X: fitted.predict_quantiles(X, 0.5)) if ask == "quantiles" else getattr(fitted, ask)
+        call(near)
+        assert not fitted.extrapolates(near).any()
+        np.testing.assert_array_equal(fitted.extrapolates(far), [False, True])
+        with pytest.warns(FarFromRuns, match="some rows lie far from every training input, .*extrapolates tells which"):
+            call(far)
 
     def test_a_row_s_answer_does_not_depend_on_other_rows(self, fitted, runs) -> None:
         together = fitted.predict_quantiles(runs[0], TAU)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from genbayes.data.categories import CategoryCoder
 from genbayes.data.dataset import Dataset
@@ -184,3 +185,29 @@ def test_a_category_of_many_levels_costs_no_table_of_their_square() -> None:
 def test_inputs_beyond_all_scales_are_refused_in_a_sentence() -> None:
     with pytest.raises(InvalidInput, match="X on the scale of the model must be finite, got NaN or infinity in 1 of 2"):
         InputScaler(np.zeros(1), np.full(1, 1e-300), (0,)).transform(np.array([[0.0], [1e300]]))
+
+
+def test_a_few_responses_far_out_do_not_set_the_scale_and_come_back_as_they_were() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(300)
+    y[:3] = 1e6, -1e6, 1e12
+    scaler = ResponseScaler.learn(y, np.ones(300), robust=True)
+    z = scaler.transform(y)
+    assert 0.5 < z[3:].std() < 2
+    assert np.abs(z).max() < 1_000  # on the scale of their logarithm
+    assert (np.diff(scaler.transform(np.sort(y))) > 0).all()
+    np.testing.assert_allclose(scaler.inverse(z), y, rtol=1e-9)
+    assert np.isfinite(scaler.inverse(np.array([-1e300, 1e300]))).all()
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.exp(2 * ndtri(np.arange(1, 400) / 400)),  # lognormal, sigma = 2
+        np.repeat([0.0, 1e6], [388, 12]) + np.linspace(0, 1, 400),  # a regime of 3% of the runs
+        np.repeat([0.0, 5.0], [398, 2]),  # a count that is nearly always the same
+    ],
+)
+def test_heavy_tails_and_small_regimes_are_scaled_as_ever(y: np.ndarray) -> None:
+    plain, robust = (ResponseScaler.learn(y, np.ones(len(y)), robust=robust) for robust in (False, True))
+    assert plain == robust

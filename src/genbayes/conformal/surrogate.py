@@ -215,24 +215,29 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         self, X: ArrayLike, return_std: bool = False, groups: ArrayLike | None = None
     ) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Predictive mean, shape (n,); with `return_std` also the standard deviation."""
-        predicted = self.predict_distribution(X, groups=groups)
-        return (predicted.mean(), predicted.std()) if return_std else predicted.mean()
+        labels = _labels(groups)
+        if return_std:
+            return self._answer(X, lambda predicted: (predicted.mean(), predicted.std()), **labels)
+        return self._answer(X, lambda predicted: predicted.mean(), **labels)
 
     def predict_quantiles(self, X: ArrayLike, tau: ArrayLike, groups: ArrayLike | None = None) -> FloatArray:
         """Quantiles at levels tau: a scalar gives (n,), m levels give (n, m)."""
-        return self.predict_distribution(X, groups=groups).ppf(tau)
+        return self._answer(X, lambda predicted: predicted.ppf(tau), **_labels(groups))
 
     def predict_interval(
         self, X: ArrayLike, level: float | None = None, groups: ArrayLike | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Lower and upper end of the central interval, each (n,); by default at the level of the constructor."""
-        return self.predict_distribution(X, groups=groups).interval(self.level_ if level is None else level)
+        check_is_fitted(self, "scores_")
+        asked = self.level_ if level is None else level
+        return self._answer(X, lambda predicted: predicted.interval(asked), **_labels(groups))
 
     def sample_y(
         self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None, groups: ArrayLike | None = None
     ) -> FloatArray:
         """Draws of a new run at each row, shape (n, n_samples)."""
-        return self.predict_distribution(X, groups=groups).sample(n_samples, random_state=random_state)
+        rng = as_generator(random_state)
+        return self._answer(X, lambda predicted: predicted.sample(n_samples, random_state=rng), **_labels(groups))
 
     def extrapolates(self, X: ArrayLike) -> BoolArray:
         """Whether each row of X lies far from every input that a model learnt from, (n, d) -> (n,)."""
@@ -242,6 +247,16 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         if not known:
             raise InvalidInput(f"model must have extrapolates, got {type(self.models_[0]).__name__} without")
         return np.asarray(np.all([model.extrapolates(X) for model in known], axis=0))
+
+    def _check_rows(self, X: ArrayLike) -> None:
+        X = check_new(self, X)
+        for model in self.models_:
+            if isinstance(model, Surrogate):
+                model._check_rows(X)
+
+    def _looks_far(self, X: ArrayLike) -> bool:
+        """As the models say, by all of those that know their training inputs."""
+        return all(isinstance(model, Surrogate) and model._looks_far(X) for model in self.models_)
 
     def summary(self) -> dict[str, str]:
         """What was calibrated and what is promised, in words, for reports."""
@@ -361,3 +376,8 @@ def _parts_of_rows(state: State, name: str, n_rows: int, n_parts: int) -> IntArr
     if len(np.unique(numbers)) != n_parts:
         raise UnreadableFile(f"the array {name!r} in the model file must number {n_parts} parts, got other numbers")
     return numbers
+
+
+def _labels(groups: ArrayLike | None) -> dict[str, ArrayLike]:
+    """The groups as an argument, if there are any."""
+    return {} if groups is None else {"groups": groups}

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import BoolArray, FloatArray
@@ -30,10 +32,11 @@ from genbayes.data import (
 )
 from genbayes.data.categories import CategoryCoder
 from genbayes.data.dataset import Dataset, HashArray, hash_rows
+from genbayes.data.extrapolation import widened_box
 from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, as_bounds, check_within
 from genbayes.data.weights import check_weight
 from genbayes.distribution import Normal, PredictiveDistribution
-from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.errors import FarFromRuns, InvalidInput, UnreadableFile
 from genbayes.models.loading import state_of
 from genbayes.models.protocols import Of
 from genbayes.persistence import FOREIGN, State, write_state
@@ -41,7 +44,10 @@ from genbayes.seeding import RandomState, as_generator
 from genbayes.threads import fitting_threads
 from genbayes.validation import check_choice
 
+ROWS_AT_ONCE = 50_000  # whose distributions take 20 MB; a million rows are read in pieces of so many
 ROWS_HASHED = 100_000  # of more runs a sample is remembered: 1.6 MB of a file
+
+Answer = TypeVar("Answer", FloatArray, tuple[FloatArray, FloatArray])
 
 
 class Surrogate(ABC):
@@ -59,20 +65,54 @@ class Surrogate(ABC):
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Predictive mean, shape (n,); with `return_std` also the standard deviation."""
-        predicted = self.predict_distribution(X)
-        return (predicted.mean(), predicted.std()) if return_std else predicted.mean()
+        if return_std:
+            return self._answer(X, lambda predicted: (predicted.mean(), predicted.std()))
+        return self._answer(X, lambda predicted: predicted.mean())
 
     def predict_quantiles(self, X: ArrayLike, tau: ArrayLike) -> FloatArray:
         """Quantiles at levels tau: a scalar gives (n,), m levels give (n, m)."""
-        return self.predict_distribution(X).ppf(tau)
+        return self._answer(X, lambda predicted: predicted.ppf(tau))
 
     def predict_interval(self, X: ArrayLike, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
         """Lower and upper end of the central interval, each (n,)."""
-        return self.predict_distribution(X).interval(level)
+        return self._answer(X, lambda predicted: predicted.interval(level))
 
     def sample_y(self, X: ArrayLike, n_samples: int = 1, random_state: RandomState = None) -> FloatArray:
         """Draws of a new run at each row, shape (n, n_samples)."""
-        return self.predict_distribution(X).sample(n_samples, random_state=random_state)
+        rng = as_generator(random_state)
+        return self._answer(X, lambda predicted: predicted.sample(n_samples, random_state=rng))
+
+    def _answer(self, X: ArrayLike, read: Callable[[PredictiveDistribution], Answer], **labels: ArrayLike) -> Answer:
+        """What is read of the distributions at all rows, of many rows piece by piece; a warning where some are far.
+
+        Only these answers warn. `predict_distribution` does not, so that what asks models anywhere on purpose, such as
+        the choice of new runs, can; `extrapolates` tells it.
+        """
+        X, n = as_table(X), _count_rows(X)
+        if n <= ROWS_AT_ONCE:
+            answer = read(self.predict_distribution(X, **labels))
+        else:
+            self._check_rows(X)  # as a whole, so that messages name the user's rows
+            parts = []
+            for start in range(0, n, ROWS_AT_ONCE):
+                rows = np.arange(start, min(start + ROWS_AT_ONCE, n))
+                some = {name: _safe_indexing(label, rows) for name, label in labels.items()}
+                parts.append(read(self.predict_distribution(_safe_indexing(X, rows), **some)))
+            answer = _join(parts)
+        if self._looks_far(X):
+            warnings.warn(
+                "some rows lie far from every training input, where a surrogate can only guess; extrapolates tells which",
+                FarFromRuns,
+                stacklevel=3,
+            )
+        return answer
+
+    def _check_rows(self, X: ArrayLike) -> None:
+        """Refuse new inputs that cannot be predicted, before they are taken piece by piece."""
+
+    def _looks_far(self, X: ArrayLike) -> bool:
+        """Whether some rows seem to lie far from every training input, as far as can be told quickly."""
+        return False
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the fitted model to one file without pickle; an existing file is replaced only by a whole new one."""
@@ -169,9 +209,22 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         return True
 
     def extrapolates(self, X: ArrayLike) -> BoolArray:
-        """Whether each row of X lies far from every training input, (n, d) -> (n,)."""
-        Z = self._scaled(X)
-        return self.coverage_.is_far(Z)
+        """Whether each row of X has an input far outside its range or lies far from every training input, (n,)."""
+        X = self._checked(X)
+        return self.coverage_.is_far(self._placed(X))
+
+    def _check_rows(self, X: ArrayLike) -> None:
+        self._checked(X)
+
+    def _looks_far(self, X: ArrayLike) -> bool:
+        X = self._checked(X)
+        return self.coverage_.glance(self._placed(X))
+
+    def _placed(self, X: FloatArray) -> FloatArray:
+        """Scaled inputs, (n, d) -> (n, p); what feature maps add is zero, for it does not say where a run lies."""
+        scaler = self.input_scaler_
+        added = scaler.n_inputs - X.shape[1]
+        return without_added(scaler.transform(np.hstack([X, np.zeros((len(X), added))]) if added else X), scaler, added)
 
     def summary(self) -> dict[str, str]:
         """What was fitted and how, in words, for reports."""
@@ -239,13 +292,19 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         self.row_hashes_ = hash_rows(data.X, data.y, ROWS_HASHED)
         return data
 
-    def _learn_scales(self, data: Dataset, rng: np.random.Generator, bounds: Bounds = (None, None)) -> ScaledRuns:
-        """Learn the scales of features data.X, shape (n, p), and of the responses; the runs on them."""
+    def _learn_scales(
+        self, data: Dataset, rng: np.random.Generator, bounds: Bounds = (None, None), robust: bool = False
+    ) -> ScaledRuns:
+        """Learn the scales of features data.X, shape (n, p), and of the responses; the runs on them.
+
+        `robust` is for models that far outliers in y do not harm once the scale is that of the others.
+        """
         levels = tuple((coder.column, len(coder.levels)) for coder in self.coders_)
         self.input_scaler_ = InputScaler.learn(data.X, data.weight, levels)
-        self.response_scaler_ = ResponseScaler.learn(data.y, data.weight, bounds)
+        self.response_scaler_ = ResponseScaler.learn(data.y, data.weight, bounds, robust)
         Z = self.input_scaler_.transform(data.X)
-        self.coverage_ = InputCoverage.learn(Z, rng)
+        added = data.X.shape[1] - self.n_features_in_
+        self.coverage_ = InputCoverage.learn(without_added(Z, self.input_scaler_, added), rng)
         return ScaledRuns(Z, self.response_scaler_.transform(data.y), data.weight, self.input_scaler_.blocks)
 
     def _features(self, X: FloatArray) -> FloatArray:
@@ -280,6 +339,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
             "center": self.input_scaler_.center,
             "scale": self.input_scaler_.scale,
             "coverage": np.asarray(self.coverage_.inputs, dtype=np.float32),
+            "coverage_box": self.coverage_.box,
             "row_hashes": self.row_hashes_,
         }
         return State(type(self).__name__, {**shared, **values}, arrays)
@@ -297,7 +357,10 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
             raise UnreadableFile(f"the scales in the model file must be those of {d} inputs, got {p}; {FOREIGN}")
         model.response_scaler_ = _restored_response_scaler(state)
         inputs = state.array("coverage", (None, model.input_scaler_.n_outputs)).astype(np.float64)
-        model.coverage_ = InputCoverage(inputs, state.number("radius", at_least=0))
+        inputs = without_added(inputs, model.input_scaler_, p - d)  # which older files keep
+        box = state.array("coverage_box", (2, inputs.shape[1])) if "coverage_box" in state.arrays else None
+        box = widened_box(inputs) if box is None else box  # older files have none
+        model.coverage_ = InputCoverage(inputs, state.number("radius", at_least=0), box)
         model.n_rows_, model.fingerprint_ = state.count("n_rows"), state.typed("data_sha256", str)
         hashes = state.hashes("row_hashes", (None, 2)) if "row_hashes" in state.arrays else np.empty((0, 2), np.uint64)
         model.row_hashes_ = hashes  # older files have none
@@ -349,9 +412,34 @@ def _restored_input_scaler(state: State, coders: tuple[CategoryCoder, ...]) -> I
 def _restored_response_scaler(state: State) -> ResponseScaler:
     scaler: ResponseScaler = state.typed("response_scaler", ResponseScaler)
     as_bounds(scaler.bounds)
-    if not (scaler.scale > 0 and scaler.bend > 0 and scaler.edge >= 0):
+    if not (scaler.scale > 0 and scaler.bend > 0 and scaler.edge >= 0 and scaler.knee >= 0):
         raise UnreadableFile(f"the scale of y in the model file must be positive, got {scaler}; {FOREIGN}")
     return scaler
+
+
+def without_added(Z: FloatArray, scaler: InputScaler, n_added: int) -> FloatArray:
+    """Scaled rows, (n, p), with zeros for the last columns before scaling, those that feature maps added."""
+    if not n_added:
+        return Z
+    Z = Z.copy()
+    Z[:, [k for k, j in enumerate(scaler.numeric) if j >= scaler.n_inputs - n_added]] = 0.0
+    return Z
+
+
+def _count_rows(X: ArrayLike) -> int:
+    """Number of rows of a table; 0 for what is none, which is refused elsewhere."""
+    shape = getattr(X, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 0
+    return len(X) if isinstance(X, Sized) else 0
+
+
+def _join(parts: list[Answer]) -> Answer:
+    """Answers for pieces of the rows, one after another."""
+    if isinstance(parts[0], tuple):
+        first, second = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return first, second
+    return np.concatenate(parts)
 
 
 def plain_parameters(model: BaseEstimator, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:

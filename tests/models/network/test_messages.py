@@ -177,7 +177,7 @@ def test_every_error_is_ours_and_the_builtin_one(make, runs) -> None:
 def test_odd_but_good_runs_are_learnt(make, X: np.ndarray, y: np.ndarray) -> None:
     assert np.isfinite(make(n_epochs=5).fit(X, y).predict(X)).all()
     only_some = np.where(np.arange(len(y)) < 12, 1.0, 0.0)
-    assert np.isfinite(make(n_epochs=5).fit(X, y, sample_weight=only_some).predict(X)).all()
+    assert np.isfinite(make(n_epochs=5).fit(X, y, sample_weight=only_some).predict_distribution(X).mean()).all()
 
 
 def test_columns_on_scales_from_1e_minus_12_to_1e12(make, runs) -> None:

@@ -220,3 +220,15 @@ def test_a_wild_tail_does_not_move_the_middle() -> None:
     ordered = put_in_order(wild)
     assert torch.equal(ordered[5:-5], q[5:-5])
     assert (ordered.diff() >= 0).all()
+
+
+def test_one_response_in_a_hundred_that_is_off_by_a_million_leaves_the_others_as_they_were() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(200, 1))
+    y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(200)
+    y[[20, 90]] += 1e6, -1e6
+    model = QuantileSurrogate(n_epochs=150, n_hidden=32, n_members=2, random_state=0).fit(X, y)
+    at = np.linspace(0.05, 0.95, 50)[:, None]
+    lower, upper = model.predict_interval(at, level=0.8)
+    assert np.abs(model.predict_quantiles(at, 0.5) - np.sin(6 * at[:, 0])).mean() < 0.2
+    assert np.median(upper - lower) < 1.5

@@ -206,7 +206,7 @@ class QuantileSurrogate(ScaledSurrogate):
             Z = regimes.conditioned(Z)
             if bounds == (None, None):  # which hold for y itself
                 responses = regimes.standardised(responses)
-        runs = self._learn_scales(Dataset(Z, responses, data.weight), rng_cover, bounds)
+        runs = self._learn_scales(Dataset(Z, responses, data.weight), rng_cover, bounds, robust=regimes is None)
         train = train_paper if self.recipe == "paper" else train_fast
         with fitting_threads(*runs.Z.shape):
             learnt = train(self, runs, rng_training, self._scaled_rival(rival, X, y, len(runs)))
@@ -304,7 +304,7 @@ class QuantileSurrogate(ScaledSurrogate):
 
     def _scaled_rival(self, rival: FloatArray | None, X: ArrayLike, y: ArrayLike, n: int) -> FloatArray | None:
         """A rival's CRPS on the scaled response, in the order of the merged runs; None where scales do not compare."""
-        if rival is None or self.features or self.response_scaler_.bounds != (None, None) or self.missing != "error":
+        if rival is None or self.features or not self.response_scaler_.is_linear or self.missing != "error":
             return None
         scores = np.full(n, np.nan)
         scores[merged_numbers(self._checked(X), np.asarray(y, dtype=np.float64))] = rival / self.response_scaler_.scale

@@ -1,4 +1,4 @@
-"""Where a new input counts as far: outside its range by a margin with any number of inputs, or in a hole between runs."""
+"""Where a new input counts as far: outside its range by a margin, with any number of inputs, or in a hole of them."""
 
 import numpy as np
 import pytest

@@ -248,11 +248,12 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
             raise InvalidInput(f"model must have extrapolates, got {type(self.models_[0]).__name__} without")
         return np.asarray(np.all([model.extrapolates(X) for model in known], axis=0))
 
-    def _check_rows(self, X: ArrayLike) -> None:
+    def _check_rows(self, X: ArrayLike) -> ArrayLike:
         X = check_new(self, X)
         for model in self.models_:
             if isinstance(model, Surrogate):
                 model._check_rows(X)
+        return X
 
     def _looks_far(self, X: ArrayLike) -> bool:
         """As the models say, by all of those that know their training inputs."""

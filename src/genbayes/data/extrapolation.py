@@ -19,8 +19,8 @@ N_KEPT = 2_000  # training inputs kept for the comparison
 FAR = 2.0  # times the usual largest gap between neighbouring training inputs
 FEW = 8.0  # rows at which that gap is taken to be twice as large, for a few show only some of the gaps there are
 USUAL = 0.99  # quantile of the gaps that counts as the usual largest
-# Share of its range that an input may lie outside. From 20 rows on, with up to 50 inputs: of new rows uniform in the same
-# box below 1% are flagged, of those with one input half a range outside all (`tests/data/test_extrapolation.py`).
+# Share of its range that an input may lie outside. From 20 rows on, with up to 50 inputs: of new rows uniform in the
+# same box below 1% are flagged, of those with one input half a range outside all (`tests/data/test_extrapolation.py`).
 MARGIN = 0.4
 NEVER_VARIED = 1e-3  # change of an input that was constant, as a share of its size, that counts as outside
 ROUNDING = 1e-6  # inputs are kept in single precision
@@ -87,7 +87,8 @@ class InputCoverage:
         return bool(self.is_far(some).mean() > FALSE_ALARMS)
 
     def _is_outside(self, Z: FloatArray) -> BoolArray:
-        return np.asarray(((Z < self.box[0]) | (Z > self.box[1])).any(axis=1))
+        low, high = self.box
+        return np.asarray(((low > Z) | (high < Z)).any(axis=1))
 
     @cached_property
     def _tree(self) -> cKDTree:

@@ -101,14 +101,16 @@ class Surrogate(ABC):
             answer = _join(parts)
         if self._looks_far(X):
             warnings.warn(
-                "some rows lie far from every training input, where a surrogate can only guess; extrapolates tells which",
+                "some rows lie far from every training input, where a surrogate can only guess; "
+                "extrapolates tells which",
                 FarFromRuns,
                 stacklevel=3,
             )
         return answer
 
-    def _check_rows(self, X: ArrayLike) -> None:
-        """Refuse new inputs that cannot be predicted, before they are taken piece by piece."""
+    def _check_rows(self, X: ArrayLike) -> ArrayLike:
+        """New inputs, refused as a whole where some cannot be predicted, before they are taken piece by piece."""
+        return X
 
     def _looks_far(self, X: ArrayLike) -> bool:
         """Whether some rows seem to lie far from every training input, as far as can be told quickly."""
@@ -213,8 +215,8 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         X = self._checked(X)
         return self.coverage_.is_far(self._placed(X))
 
-    def _check_rows(self, X: ArrayLike) -> None:
-        self._checked(X)
+    def _check_rows(self, X: ArrayLike) -> ArrayLike:
+        return self._checked(X)
 
     def _looks_far(self, X: ArrayLike) -> bool:
         X = self._checked(X)

@@ -55,8 +55,8 @@ def robust_moments(values: FloatArray, weight: FloatArray) -> tuple[float, float
     """Weighted mean and standard deviation of responses, shape (n,), those of their middle where a few are far out.
 
     Where the standard deviation is more than 20 times that of the middle 95%, it is that of a few rows alone, and on
-    its scale the others are all the same; then mean and standard deviation of the middle are taken. Tails of a lognormal
-    distribution with sigma = 2 and regimes of 3% of the rows are within the 20.
+    its scale the others are all the same; then mean and standard deviation of the middle are taken. Tails of a
+    lognormal distribution with sigma = 2 and regimes of 3% of the rows are within the 20.
 
     Example:
         >>> y = np.append(np.linspace(-1, 1, 199), 1e6)

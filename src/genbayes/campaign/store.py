@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, func, insert, not_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, insert, not_, select
 
 from genbayes.campaign.database import PATIENCE, Database
 from genbayes.campaign.ledger import HANDED_BACK, Ledger
@@ -149,11 +149,18 @@ class Store:
 
     def _status(self, connection: Connection) -> Status:
         lapsed = has_lapsed(self.database.now(connection))
-        n_running, n_failed, n_lapsed = (
-            self._count(connection, which) for which in (TRIALS.c.state == "running", HAS_FAILED, lapsed)
-        )
-        n_open = self._count(connection, TRIALS.c.state == "open")
-        n_trials = Ledger(connection, self.campaign_id, 0.0).count()
+        counts = {
+            "trials": select(func.coalesce(func.max(TRIALS.c.number), 0)).where(self._mine),  # from 1, without a gap
+            "running": self._counting(TRIALS.c.state == "running"),
+            "failed": self._counting(HAS_FAILED),
+            "open": self._counting(TRIALS.c.state == "open"),
+            "lapsed": self._counting(lapsed),
+            "handed_back": self._counting(HANDED_BACK),
+            "lapses": self._counting(RAN_OUT, of=LEASES),
+            "repeats": self._counting(IS_REPEAT, of=RESULTS),
+        }
+        # One statement sees one moment.
+        n = connection.execute(select(*(each.scalar_subquery().label(name) for name, each in counts.items()))).one()
         last = select(TRIALS.c.number, TRIALS.c.reason).where(self._mine, HAS_FAILED)
         newest = (TRIALS.c.finished_at.desc(), TRIALS.c.number.desc())
         failures = connection.execute(last.order_by(*newest).limit(SHOWN_FAILURES)).all()
@@ -161,15 +168,14 @@ class Store:
         workers = connection.execute(holding.group_by(TRIALS.c.worker)).all()
         return Status(
             name=self.name,
-            n_done=n_trials - n_running - n_failed - n_open,  # most of them by far: counting the others is quicker
-            n_running=n_running - n_lapsed,
-            n_failed=n_failed,
-            n_open=n_open + n_lapsed,
-            n_lapsed=n_lapsed,
-            n_out=n_running + self._count(connection, HANDED_BACK),
-            # noticed: offered again, or ended later than they should; and those that nobody has noticed yet
-            n_lapses=self._count(connection, RAN_OUT, of=LEASES) + n_lapsed,
-            n_repeats=self._count(connection, IS_REPEAT, of=RESULTS),
+            n_done=n.trials - n.running - n.failed - n.open,  # most of them by far: counting the others is quicker
+            n_running=n.running - n.lapsed,
+            n_failed=n.failed,
+            n_open=n.open + n.lapsed,
+            n_lapsed=n.lapsed,
+            n_out=n.running + n.handed_back,
+            n_lapses=n.lapses + n.lapsed,  # noticed: offered again, or ended too late; and those not noticed yet
+            n_repeats=n.repeats,
             budget=self.settings.budget,
             failures=tuple((number, reason or "") for number, reason in reversed(failures)),
             workers={worker: int(n) for worker, n in sorted((str(worker or ""), n) for worker, n in workers)},
@@ -179,16 +185,13 @@ class Store:
     def _mine(self) -> ColumnElement[bool]:
         return TRIALS.c.campaign_id == self.campaign_id
 
-    def _count(self, connection: Connection, *which: ColumnElement[bool], of: Table = TRIALS) -> int:
-        """Trials, or their leases or results, of this campaign."""
+    def _counting(self, which: ColumnElement[bool], of: Table = TRIALS) -> Select[Any]:
+        """How many trials of this campaign, or their leases or results, are such."""
+        if of is TRIALS:
+            return select(func.count()).select_from(TRIALS).where(self._mine, which)
         # Of the few such rows the trial is looked up; a join might go through all trials to find the few.
-        owner = (
-            select(TRIALS.c.campaign_id).where(TRIALS.c.id == of.c.trial_id).scalar_subquery()
-            if of is not TRIALS
-            else None
-        )
-        mine = self._mine if owner is None else owner == self.campaign_id
-        return int(connection.scalar(select(func.count()).select_from(of).where(*which, mine)) or 0)
+        owner = select(TRIALS.c.campaign_id).where(TRIALS.c.id == of.c.trial_id).scalar_subquery()
+        return select(func.count()).select_from(of).where(which, owner == self.campaign_id)
 
     def _records(self, connection: Connection) -> list[Record]:
         lapsed, found = has_lapsed(self.database.now(connection)).label("has_lapsed"), []

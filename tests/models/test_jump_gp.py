@@ -141,6 +141,56 @@ def test_with_one_regime_both_are_the_stationary_gp() -> None:
     assert np.abs(modular.predict(X) - plain.predict(X)).max() < 0.15
 
 
+def odd(kind: str, n: int = 100) -> tuple[FloatArray, FloatArray, list[int] | None]:
+    """Runs that a search for regimes may trip over, and their categorical columns."""
+    rng = np.random.default_rng(0)
+    X, e = rng.uniform(-1, 1, (n, 2)), 0.1 * rng.standard_normal(n)
+    coin = rng.uniform(size=n) < 0.5
+    if kind == "three outliers":
+        return X, np.sin(3 * X[:, 0]) + e + 8.0 * (np.arange(n) < 3), None
+    if kind == "category":
+        X = np.column_stack([X, rng.integers(0, 4, n)])
+        return X, np.where(X[:, 2] == 2, 5 + X[:, 0], np.sin(3 * X[:, 1])) + e, [2]
+    if kind == "duplicates":
+        X = np.repeat(X[: n // 4], 4, axis=0)
+    levels = {
+        "constant": np.where(X[:, 0] > 0, 0.0, 2 + X[:, 1] + e),
+        "both constant": np.where(X[:, 0] > 0, 0.0, 1.0),
+        "separable": np.where(X[:, 0] > 0, 0.0, 100.0) + e,
+        "duplicates": np.where(coin, 0.0, 5.0) + X[:, 0] + e,
+        "hidden": np.where(coin, X[:, 0], 5 - 2 * X[:, 0]) + e,
+    }
+    return X, levels[kind], None
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_regimes", "says"),
+    [
+        ("three outliers", 1, ""),
+        ("category", 2, ""),
+        ("constant", 2, ""),
+        ("both constant", 2, ""),
+        ("separable", 2, ""),
+        ("duplicates", 2, "no input tells the regimes apart"),
+        ("hidden", 2, "no input tells the regimes apart"),
+    ],
+)
+def test_odd_runs_have_a_sensible_answer(kind: str, n_regimes: int, says: str) -> None:
+    X, y, categorical = odd(kind)
+    model = RegimeGP(n_starts=1, categorical=categorical, random_state=0).fit(X, y)
+    assert model.n_regimes_ == n_regimes
+    assert says in model.summary().get("boundary", "")
+    assert model.tells_apart_ is (not says and n_regimes > 1)
+    low, high = model.predict_quantiles(X, [0.05, 0.95]).T
+    width = np.median(high - low)
+    if says:  # every run may lie in either regime
+        assert width > 3
+    else:
+        assert np.mean((y >= low - 1e-3) & (y <= high + 1e-3)) > 0.8
+        assert width < 1.5
+    assert (high - low).max() < 3 * np.ptp(y)
+
+
 @pytest.mark.parametrize(("ratio", "kept"), [(0.99, 2), (1.0, 1), (1.01, 1)])
 def test_regimes_are_kept_if_and_only_if_left_out_runs_say_so(monkeypatch, ratio: float, kept: int) -> None:
     monkeypatch.setattr(jump_gp, "_left_out_crps", lambda gp, weight, runs: ratio if gp.n_regimes == 2 else 1.0)

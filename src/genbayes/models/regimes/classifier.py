@@ -102,11 +102,6 @@ class RegimeClassifier:
         own = [member.member if isinstance(member, Reordered) else member for member in self.members]
         return tuple(type(member).__name__.removesuffix("Scores").lower() for member in own)
 
-    @property
-    def tells_apart(self) -> bool:
-        """Whether the inputs say anything of the regime: else every member has slope 0."""
-        return bool(self.stack.slope.max() > 1e-6)
-
     def probabilities(self, X: FloatArray) -> FloatArray:
         """Probability of each regime, (n, d) -> (n, k)."""
         Z = self.scaler.transform(X if self.front is None else self.front.transform(X))

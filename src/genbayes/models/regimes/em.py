@@ -12,6 +12,7 @@ log of sum_c P(c | x_i) p(y_i | c, x_i), each part without row i. Where rounds b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -35,6 +36,7 @@ from genbayes.models.regimes.probabilities import Stack, fit_stack
 LEAST_LABEL = 0.02  # a run counts for a regime's GP from this probability on
 LEAST_PROBABILITY = 1e-3  # of a regime at a run that the classifier has not seen
 LEAST_VARIANCE = 1e-6  # of a response in a regime, for one whose runs are all equal
+MOST_LOG_DENSITY = -0.5 * math.log(2 * math.pi * LEAST_VARIANCE)  # of a run: no model is rewarded for more
 MAX_LOG_ODDS = 30.0  # that one run may give its regime: an outlier must not overrule its neighbourhood for ever
 FEWEST_ROWS, FEWEST_SHARE = 8, 0.02  # of a regime
 SETTLED = 0.002  # mean change of the labels below which rounds end
@@ -236,7 +238,7 @@ def with_noise(runs: Runs, regimes: Regimes, rng: np.random.Generator, n_errors:
         noises.append(noise)
         evidence[:, c] = noise.log_density(runs.Z, r) - np.log(sd)
         evidence[own, c] = density - np.log(sd[own])
-    return replace(regimes, noises=tuple(noises), evidence=evidence)
+    return replace(regimes, noises=tuple(noises), evidence=np.minimum(evidence, MOST_LOG_DENSITY))
 
 
 def spread_to(runs: Runs, few: Regimes, rng: np.random.Generator) -> Regimes | None:

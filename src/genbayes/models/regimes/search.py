@@ -118,7 +118,7 @@ def _search_numbers(few: Runs, plain: FittedGP, n_regimes: int | None, rng: np.r
         best = found
         yield best
     mixture = find_regimes(few.y, few.weight)
-    if n_regimes is None and len(mixture) > max(len(best), 2):
+    if n_regimes is None and len(mixture) > len(best):
         label = responsibilities(evidence_of(mixture, few.y), mixture.share)
         peaks = run_rounds(few, label, N_FIRST + N_MORE, rng)
         if peaks is not None:

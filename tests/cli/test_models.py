@@ -123,7 +123,7 @@ def test_rows_with_missing_cells_are_dropped_and_counted_when_asked_for(ask, bel
     table.loc[[3, 7], "x"] = np.nan
     table.loc[4, "gas"] = None
     table.to_csv(runs, index=False)
-    told = "Warning: dropped 2 of 20 rows (lines 5, 9), which have missing cells\n"
+    told = "Warning: dropped 2 of 20 rows (lines 5, 9) for missing cells\n"
     answer = ask("fit", "runs.csv", "--target", "y", "--inputs", "x", "-o", "m.gb", "--drop-missing", "--json")
     assert (answer.json["rows"], answer.json["dropped"], bell.fitted[-1].n, answer.err) == (18, 2, 18, told)
     answer = ask("predict", "m.gb", "runs.csv", "--drop-missing", "--json")

@@ -103,6 +103,12 @@ def test_semicolons_and_tabs_with_decimal_commas_are_read(text: str, table: dict
     assert parse_delimited(text.encode(), "a.csv").to_dict("list") == table
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_what_excel_writes_is_read_and_rows_keep_their_lines(encoding: str) -> None:
+    frame = parse_delimited("sep=;\r\nx;größe\r\n0,5;2\r\n".encode(encoding), "a.csv")
+    assert (frame.to_dict("list"), frame.index.tolist()) == ({"x": [0.5], "größe": [2]}, [3])
+
+
 def test_columns_are_read_and_checked_in_time_that_grows_with_their_number() -> None:
     n = 40_000
     content = ",".join(f"x{j}" for j in range(n)) + "\n" + ",".join("1" * n) + "\n"

@@ -111,7 +111,7 @@ def drop_missing(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         ...     len(drop_missing(pd.DataFrame({"x": [1.0, None], "note": [None, "a"]}), ["x"]))
         1
         >>> str(told[0].message)
-        'dropped 1 of 2 rows (row 1), which have missing cells'
+        'dropped 1 of 2 rows (row 1) for missing cells'
     """
     for name in names:
         _check_name(name, frame, "inputs")
@@ -120,7 +120,7 @@ def drop_missing(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         raise InvalidInput(f"table must have a row without missing cells, got none of {len(frame)}")
     if marked.any():
         places = describe_rows(marked, labels=frame.index, word=str(frame.index.name or "row"))
-        warnings.warn(f"dropped {places}, which have missing cells", RowsDropped, stacklevel=2)
+        warnings.warn(f"dropped {places} for missing cells", RowsDropped, stacklevel=2)
     return frame.loc[~marked]
 
 

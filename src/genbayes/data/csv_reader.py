@@ -11,6 +11,7 @@ import csv
 import io
 import re
 import warnings
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+SEPARATOR_LINE = re.compile(r"sep=([;,\t|])\r?\n", re.IGNORECASE)
 WITH_COMMA = re.compile(r'(?:^|[;\t])[ "]*[+-]?\d+,\d+(?:[eE][+-]?\d+)?[ "]*(?=[;\t\r]|$)', re.MULTILINE)
 WITH_POINT = re.compile(r'(?:^|[;\t])[ "]*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?[ "]*(?=[;\t\r]|$)', re.MULTILINE)
 
@@ -30,7 +32,7 @@ def parse_delimited(content: bytes, name: str, separator: str | None = None) -> 
     r"""The table in a file's bytes; numbers stay numbers, `NA` and empty cells are missing, all else is text.
 
     Args:
-        content: What the file holds, UTF-8.
+        content: What the file holds: UTF-8, or UTF-16 with the mark that spreadsheets begin it with.
         name: Its name, for messages.
         separator: What stands between two values; None to read it off the header: semicolons, tabs or commas. Between
             semicolons and tabs the decimal sign may be a comma, if it is so throughout.
@@ -49,6 +51,8 @@ def parse_delimited(content: bytes, name: str, separator: str | None = None) -> 
     text = _decode(content, name)
     if not text.strip():
         raise InvalidInput(f"table must have a header and rows, got the empty file {name!r}")
+    if (told := SEPARATOR_LINE.match(text)) is not None:  # as Excel writes and reads it; the lines keep their numbers
+        separator, text = told[1], "\n" + text[told.end() :]
     try:
         separator = separator or _separator(text)
         require_names([column.strip() for column in next(_records(text, separator))[1]], name)
@@ -71,7 +75,7 @@ def parse_delimited(content: bytes, name: str, separator: str | None = None) -> 
 
 def _decode(content: bytes, name: str) -> str:
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise UnreadableFile(

@@ -39,7 +39,7 @@ def test_the_written_out_step_has_the_gradients_of_automatic_differentiation(
     expected.sum().backward()
     gradients = [p.grad.clone() for p in chain.parameters() if p.grad is not None]
     FlatWeights(list(chain.parameters()))
-    found = ChainStep(chain, 0.0, generator)(x)
+    found = ChainStep(chain, torch.zeros(4), generator)(x)
     torch.testing.assert_close(found, expected.detach(), rtol=1e-4, atol=1e-5)
     for parameter, gradient in zip(chain.parameters(), gradients, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-3, atol=2e-5)

@@ -32,6 +32,7 @@ LOG_SCALES = (-9.0, 4.0)  # of a component, in standard deviations of the parame
 OUTSIDE = 10.0  # how far beyond the support a component may lie: farther, differences drown in rounding
 FAR = 1e6  # stands for an infinite end of the support, in the same units
 ROWS_AT_ONCE = 4_096  # draws that pass through the networks together: more leave the cache
+N_EM = 50  # steps that the weights of members take
 N_BISECTIONS = 60  # halvings of a bracket: to the last digit of double precision
 
 
@@ -75,6 +76,7 @@ class Chain(torch.nn.Module):
     upper: Tensor
     mask: Tensor
     target: Tensor
+    weight: Tensor
 
     def __init__(
         self,
@@ -91,6 +93,7 @@ class Chain(torch.nn.Module):
             self.register_buffer(name, torch.as_tensor(np.clip(edge, -FAR, FAR), dtype=torch.float32))
         self.register_buffer("target", torch.as_tensor(self.orders.reshape(-1)))
         self.register_buffer("mask", _masks(self.orders, shape.n_summaries))
+        self.register_buffer("weight", torch.full((shape.n_members,), 1 / shape.n_members, dtype=torch.float64))
         C, n_in, H, n_out = len(self.target), shape.k + shape.n_summaries, shape.n_hidden, 3 * shape.n_components
 
         def normal(*size: int) -> Tensor:
@@ -152,26 +155,27 @@ class Chain(torch.nn.Module):
         M, found = self.shape.n_members, []
         for rows in torch.arange(len(theta)).split(ROWS_AT_ONCE):
             each = self.log_prob(theta[rows], s[rows]).double().view(M, -1, len(rows)).sum(dim=1)
-            found.append(torch.logsumexp(each, dim=0) - math.log(M))
+            found.append(torch.logsumexp(each + torch.log(self.weight)[:, None], dim=0))
         return torch.cat(found) if found else torch.zeros(0, dtype=torch.float64)
 
     @torch.no_grad()
-    def transport(self, s: Tensor, tau: Tensor) -> Tensor:
+    def transport(self, s: Tensor, tau: Tensor, place: float = 0.5) -> Tensor:
         """Noise to draws, theta = T(tau | s), o observations and n draws of each at once.
 
-        Members make equal parts of the draws, one after another. Of two levels a parameter the first chooses the
-        component, the second the place in it, which needs no search.
+        Members make as many of the draws as they weigh, one after another. Of two levels a parameter the first chooses
+        the component, the second the place in it, which needs no search.
 
         Args:
             s: Scaled summaries, shape (o, p).
             tau: Noise in (0, 1), shape (o, n, k, 2).
+            place: Noise in (0, 1) that says how parts of draws are rounded.
 
         Returns:
             Scaled parameters, shape (o, n, k).
         """
         o, n, k, _ = tau.shape
         theta = s.new_empty(o, n, k)
-        for m, at in enumerate(self.parts(n)):
+        for m, at in enumerate(self.parts(n, place)):
             part = tau[:, at]
             rows = s.repeat_interleave(part.shape[1], dim=0)
             noise = part.reshape(-1, k, 2)
@@ -183,10 +187,24 @@ class Chain(torch.nn.Module):
                 theta[:, at] = torch.cat(drawn).view(o, -1, k)
         return theta
 
-    def parts(self, n: int) -> list[slice]:
-        """Which of n draws each member makes."""
-        ends = np.linspace(0, n, self.shape.n_members + 1).round().astype(int)
-        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
+    def parts(self, n: int, place: float = 0.5) -> list[slice]:
+        """Which of n draws each member makes: draw i the one that holds (i + place) / n of the cumulated weights."""
+        ends = np.ceil(np.cumsum(self.weight.numpy()) * n - place).clip(0, n).astype(int)
+        ends[-1] = n
+        return [slice(int(a), int(b)) for a, b in pairwise([0, *ends])]
+
+    @torch.no_grad()
+    def weigh(self, theta: Tensor, s: Tensor) -> None:
+        """Weights of the members that make held-out pairs likely, by EM; a pair for each keeps them positive.
+
+        Args:
+            theta: Scaled parameters, shape (n, k).
+            s: Scaled summaries, shape (n, p).
+        """
+        each = self.log_prob(theta, s).double().view(self.shape.n_members, -1, len(theta)).sum(dim=1)
+        for _ in range(N_EM):
+            share = torch.softmax(each + torch.log(self.weight)[:, None], dim=0)
+            self.weight = (share.sum(dim=1) + 1) / (len(theta) + self.shape.n_members)
 
     def _draw(self, member: int, s: Tensor, noise: Tensor) -> Tensor:
         """Draws of one member, one parameter after another, (b, p), (b, k, 2) -> (b, k)."""
@@ -202,7 +220,7 @@ class Chain(torch.nn.Module):
         """Sizes, orders, ends of the support and weights."""
         values = {**vars(self.shape), "orders": self.orders.tolist()}
         arrays = {name: value.detach().cpu().numpy() for name, value in self.named_parameters()}
-        edges = {name: getattr(self, name).cpu().numpy() for name in ("lower", "upper")}
+        edges = {name: getattr(self, name).cpu().numpy() for name in ("lower", "upper", "weight")}
         return State("Chain", values, {**arrays, **edges})
 
     @classmethod
@@ -224,6 +242,8 @@ class Chain(torch.nn.Module):
         with torch.no_grad():
             for name, parameter in chain.named_parameters():
                 parameter.copy_(torch.as_tensor(state.array(name, tuple(parameter.shape))))
+            weight = torch.as_tensor(state.array("weight", (shape.n_members,), positive=True)).double()
+            chain.weight.copy_(weight / weight.sum())
         return chain
 
 

@@ -26,7 +26,7 @@ from torch.nn.functional import logsigmoid, silu
 from genbayes.inference.chain import LOG_SCALES, OUTSIDE, Chain
 from genbayes.models.network.step import gradient
 
-POOL = 1 << 22  # Bernoulli draws that dropout masks are read from, at other places in every step
+POOL = 1 << 17  # Bernoulli draws of each conditional that dropout masks are read from, at other places in every step
 
 
 class ChainStep:
@@ -34,12 +34,12 @@ class ChainStep:
 
     Args:
         chain: What is trained; its parameters' gradients must be there to write into.
-        dropout: Share of units of a residual branch silenced in a step.
+        dropout: Share of units of a residual branch silenced in a step, for each conditional, (C,).
         generator: Draws the masks.
     """
 
-    def __init__(self, chain: Chain, dropout: float, generator: torch.Generator) -> None:
-        self.chain, self.dropout, self.generator = chain, dropout, generator
+    def __init__(self, chain: Chain, dropout: Tensor, generator: torch.Generator) -> None:
+        self.chain, self.keep, self.generator = chain, 1 - dropout[:, None], generator
         at = chain.target[:, None, None]
         self.lower, self.upper = chain.lower[at], chain.upper[at]
         self.pool: Tensor | None = None
@@ -108,11 +108,11 @@ class ChainStep:
 
     def _masks(self, like: Tensor) -> list[Tensor] | None:
         """Dropout masks of the residual layers, each (C, b, H); None without dropout."""
-        if self.dropout == 0:
+        if bool((self.keep == 1).all()):
             return None
-        size = like.numel()
+        size = like[0].numel()
         if self.pool is None:
-            drawn = torch.empty(max(POOL, 8 * size)).bernoulli_(1 - self.dropout, generator=self.generator)
-            self.pool = drawn / (1 - self.dropout)
-        starts = torch.randint(len(self.pool) - size, (len(self.chain.W),), generator=self.generator).tolist()
-        return [self.pool[start : start + size].view(like.shape) for start in starts]
+            chance = self.keep.expand(-1, max(POOL, 8 * size))
+            self.pool = torch.bernoulli(chance, generator=self.generator) / self.keep
+        starts = torch.randint(self.pool.shape[1] - size, (len(self.chain.W),), generator=self.generator).tolist()
+        return [self.pool[:, start : start + size].view(like.shape) for start in starts]

@@ -39,7 +39,7 @@ class ChainSettings:
         batch_size: Pairs of a mini-batch.
         learning_rate: Peak rate of AdamW.
         weight_decay: Its decoupled decay.
-        dropout: Share of units of a residual branch silenced in a step.
+        dropout: Shares of units of a residual branch silenced in a step; members take them in turn.
         n_warmup: Steps over which the rate rises.
         averaging: Decay of the running mean of the weights.
         steps_between_checks: How often held-out pairs are scored.
@@ -50,7 +50,7 @@ class ChainSettings:
     batch_size: int = 256
     learning_rate: float = 8e-3
     weight_decay: float = 1e-4
-    dropout: float = 0.4
+    dropout: tuple[float, ...] = (0.3,)
     n_warmup: int = 100
     averaging: float = 0.99
     steps_between_checks: int = 50
@@ -65,7 +65,7 @@ def fit_chain(
     rng: np.random.Generator,
     report: Report | None = None,
 ) -> tuple[Chain, list[tuple[float, float]]]:
-    """A trained chain; each member has an order of the parameters of its own and holds out other pairs.
+    """A trained chain; each member has an order of the parameters and a dropout of its own.
 
     Args:
         theta: Scaled parameters, shape (n, k).
@@ -84,8 +84,7 @@ def fit_chain(
     orders = np.stack([np.arange(k), *(rng.permutation(k) for _ in range(n_members - 1))])
     shape = ChainShape(**{**sizes, "k": k, "n_summaries": s.shape[1], "n_members": n_members})
     chain = Chain(shape, *edges, orders, torch_generator(rng))
-    shuffled = rng.permutation(n)
-    stop = np.stack([np.take(shuffled, np.arange(m * n_stop, (m + 1) * n_stop), mode="wrap") for m in range(n_members)])
+    stop = np.tile(rng.permutation(n)[:n_stop], (n_members, 1))  # the same for all: they are weighed by them
     return chain, train_chain(chain, theta, s, stop, settings, rng, report)
 
 
@@ -94,12 +93,13 @@ def recipe_for(n: int) -> tuple[dict[str, int], ChainSettings]:
 
     Example:
         >>> recipe_for(1_000)[0]["n_members"], recipe_for(10_000)[0]["n_members"]
-        (6, 4)
+        (3, 4)
     """
     if n < MANY_PAIRS:
-        sizes = {"n_members": 6, "n_hidden": 48, "n_layers": 2}
-        return sizes, ChainSettings(n_steps=2_000, batch_size=128, dropout=0.5, patience=6)
-    return {"n_members": 4}, ChainSettings(n_steps=3_000, dropout=0.3)
+        sizes = {"n_members": 3, "n_hidden": 48, "n_layers": 2}
+        return sizes, ChainSettings(n_steps=1_200, batch_size=128, dropout=(0.5, 0.3, 0.4), patience=6)
+    sizes = {"n_members": 4, "n_hidden": 64, "n_layers": 2}
+    return sizes, ChainSettings(n_steps=3_000, dropout=(0.4, 0.0, 0.1, 0.4))
 
 
 def n_held_out(n: int) -> int:
@@ -145,7 +145,8 @@ def train_chain(
     adam = AveragedAdam(weights, settings.weight_decay, settings.averaging, betas=(0.9, 0.99))
     best = BestWeights(weights, settings.patience)
     unseen = x[torch.as_tensor(held_out)].repeat_interleave(k, dim=0)  # (C, a, k + p)
-    advance = ChainStep(chain, settings.dropout, torch_generator(rng))
+    shares = torch.as_tensor([settings.dropout[m % len(settings.dropout)] for m in range(M)], dtype=torch.float32)
+    advance = ChainStep(chain, shares.repeat_interleave(k), torch_generator(rng))
     losses = []
     for step in range(settings.n_steps + 1):
         require_time()
@@ -165,6 +166,8 @@ def train_chain(
         adam.step(rate_at(step, settings))
     best.restore()
     weights.release()
+    judges = torch.as_tensor(np.unique(held_out))
+    chain.weigh(theta[judges], s[judges])
     return losses
 
 

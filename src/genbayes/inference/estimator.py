@@ -229,7 +229,9 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
 
     def _learn(self, theta: FloatArray, s: FloatArray, rng: np.random.Generator) -> None:
         """Scales and chain, from parameters (n, k) and summaries (n, q)."""
-        self.summary_scale_ = SummaryScale.learn(s[:, self.kept_])
+        self.summary_scale_ = SummaryScale.learn(
+            s[:, self.kept_], may_bend=not isinstance(self.summary_, LearntSummary)
+        )
         t = torch.as_tensor(self.theta_scale_.transform(theta), dtype=torch.float32)
         z = torch.as_tensor(self._scaled(s), dtype=torch.float32)
         if self.prior_.k == 1:

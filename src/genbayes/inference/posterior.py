@@ -73,7 +73,7 @@ class Posterior(PosteriorAnswers):
         rng = as_generator(random_state)
         shape = self.n_observations, n, self.prior.k, 2
         noise = torch.rand(shape, generator=torch_generator(rng)).clamp_(1e-7, 1 - 1e-7)
-        theta = _require_numbers(self._parameters(self.chain.transport(self.s, noise)), "draws")
+        theta = _require_numbers(self._parameters(self.chain.transport(self.s, noise, float(rng.random()))), "draws")
         if self.chain.shape.n_members > 1:  # draws of the members come one after another
             theta = theta[:, rng.permutation(n)]
         return self._drop(theta)
@@ -210,12 +210,14 @@ class Margins:
 @torch.no_grad()
 def margins_of(chain: Chain, s: torch.Tensor) -> Margins:
     """The margins of the posteriors given scaled summaries, shape (o, q)."""
-    M, k, o = chain.shape.n_members, chain.shape.k, len(s)
-    noise = _even_noise(N_MARGIN - N_MARGIN % M if k > 1 else M, k).expand(o, -1, -1, -1)
+    k, o = chain.shape.k, len(s)
+    noise = _even_noise(N_MARGIN if k > 1 else N_MARGIN // 4, k).expand(o, -1, -1, -1)
     theta = chain.transport(s, noise)
     parts = []
     for m, at in enumerate(chain.parts(theta.shape[1])):
         drawn = theta[:, at]
+        if at.start == at.stop:  # a member of hardly any weight
+            continue
         x = torch.cat([drawn, s[:, None].expand(-1, drawn.shape[1], -1)], dim=2).reshape(1, -1, k + s.shape[1])
         steps = slice(m * k, (m + 1) * k)
         found = chain.mixtures(x.expand(k, -1, -1), steps)

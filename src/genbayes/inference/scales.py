@@ -139,14 +139,14 @@ class SummaryScale:
     scale: FloatArray
 
     @classmethod
-    def learn(cls, s: FloatArray) -> SummaryScale:
-        """The scale of summaries, shape (n, p), none of them constant.
+    def learn(cls, s: FloatArray, *, may_bend: bool = True) -> SummaryScale:
+        """The scale of summaries, shape (n, p), none of them constant; with `may_bend` by logarithms where tails ask.
 
         Example:
             >>> SummaryScale.learn(np.array([[0.0], [2.0]])).transform(np.array([[1.0]]))
             array([[0.]])
         """
-        shift = np.array([_shift(column) for column in s.T], dtype=np.float64)
+        shift = np.array([_shift(column) if may_bend else np.nan for column in s.T], dtype=np.float64)
         plain = cls(shift, np.zeros(len(shift)), np.ones(len(shift)))
         bent = plain._bend(s)
         return cls(shift, bent.mean(axis=0), np.where(bent.std(axis=0) > 0, bent.std(axis=0), 1.0))

@@ -19,7 +19,7 @@ from genbayes.seeding import torch_generator
 from genbayes.training.averaging import AveragedAdam, FlatWeights
 from genbayes.training.loop import draw_batches
 
-SETTINGS = ChainSettings(n_steps=2_000, batch_size=128, learning_rate=3e-3, dropout=0.1, patience=10)
+SETTINGS = ChainSettings(n_steps=2_000, batch_size=128, learning_rate=3e-3, dropout=(0.0,), patience=10)
 N_JUDGES = 1_000  # held-out pairs that say when to stop, at most
 
 
@@ -78,7 +78,7 @@ def train_summary(
             if stale >= SETTINGS.patience or step == SETTINGS.n_steps:
                 break
         weights.grad.zero_()
-        loss = losses(next(batches)[0], SETTINGS.dropout).mean(dim=1).sum()
+        loss = losses(next(batches)[0], SETTINGS.dropout[0]).mean(dim=1).sum()
         loss.backward()
         limit_gradient(weights.grad, k, float(loss.detach()), step)
         adam.step(rate_at(step, SETTINGS))

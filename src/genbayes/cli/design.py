@@ -215,11 +215,13 @@ def status(
 
     Example: genbayes design status sqlite:///rocket.db rocket --report rocket.html
     """
+    from genbayes.campaign.responses import find_response
     from genbayes.report import write_campaign
     from genbayes.report.campaign import describe_status, tell_worth
 
     check_paths([], {"--report": report})
     campaign = _open(url, name)
+    find_response(response, campaign.settings.responses)
     state = campaign.status()
     wanted = curve or report is not None
     learnt = campaign.learning_curve(response=response, verbose=shows_progress()) if wanted else None
@@ -273,6 +275,16 @@ def export(
         frame.assign(**words).to_csv(sys.stdout, index=False)
     else:
         print_facts(f"Wrote {len(frame):,} rows", {"table": str(output), "columns": ", ".join(frame.columns)})
+        print_next(_fit_words(campaign, output, everything))
+
+
+def _fit_words(campaign: Campaign, table: Path, everything: bool) -> str:
+    """The command that fits a surrogate to a campaign's table; other responses and times are no inputs."""
+    space, responses = campaign.space, campaign.settings.responses
+    words = ["genbayes", "fit", str(table), "--target", responses[0]]
+    words += ["--inputs", ",".join(space.names)] if everything or len(responses) > 1 else []
+    words += ["--categorical", ",".join(space.categorical)] if space.categorical else []
+    return " ".join(shell_word(word) for word in words)
 
 
 def _open(url: str, name: str) -> Campaign:

@@ -359,6 +359,8 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
             raise UnreadableFile(f"the scales in the model file must be those of {d} inputs, got {p}; {FOREIGN}")
         model.response_scaler_ = _restored_response_scaler(state)
         inputs = state.array("coverage", (None, model.input_scaler_.n_outputs)).astype(np.float64)
+        if not len(inputs):
+            raise UnreadableFile(f"the model file must keep a training input, got none; {FOREIGN}")
         inputs = without_added(inputs, model.input_scaler_, p - d)  # which older files keep
         box = state.array("coverage_box", (2, inputs.shape[1])) if "coverage_box" in state.arrays else None
         box = widened_box(inputs) if box is None else box  # older files have none

@@ -103,6 +103,7 @@ def deep(settings: dict) -> dict:
         ({"n_features_in": 10**12}, {}, "the scales in the model file must be those of 1000000000000 inputs, got"),
         ({"categorical": [[0, 10**9]]}, {}, "the model file must scale or code each column once"),
         ({"response_scaler": {"center": 0.0, "scale": 0.0}}, {}, "the scale of y in the model file must be positive"),
+        ({}, {"coverage": np.zeros((0, 2), np.float32)}, "the model file must keep a training input, got none"),
         ({"radius": -1.0}, {}, "'radius' in the model file must be a number from 0"),
         ({}, {"scale": np.zeros(2)}, "'scale' in the model file must be positive, got 0 to 0"),
         ({}, {"history.epoch": np.zeros(0), "history.loss": np.zeros(0)}, "must have an epoch, got none"),

@@ -131,8 +131,8 @@ def _usual_mode(target: Path) -> int:
     return 0o666 & ~mask
 
 
-# What a terminal obeys instead of showing it: control characters, and those that turn the direction of text.
-OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# What a terminal obeys instead of showing it, controls and turns of direction; and halves of characters.
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def visible(text: str) -> str:

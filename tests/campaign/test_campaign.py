@@ -456,3 +456,10 @@ def test_a_lease_granted_before_the_clock_was_set_back_is_offered_again_unless_r
     campaign.renew(renewed)  # its worker is alive
     assert (campaign.ask().number, campaign.ask().number) == (lost.number, 3)
     assert campaign.status().n_lapses == 1
+
+
+def test_reasons_and_workers_may_hold_any_character(campaign: Campaign) -> None:
+    """PostgreSQL takes no null bytes, and no database takes half a character."""
+    trial = campaign.ask(worker="node\x007")
+    assert campaign.fail(trial, "a\x00b\ud800\x1b[2J\r\nc") == "failed"
+    assert (trial.worker, campaign.status().failures) == (r"node\x007", ((1, "a\\x00b\\ud800\\x1b[2J\nc"),))

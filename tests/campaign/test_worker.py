@@ -322,7 +322,7 @@ def test_a_worker_is_started_before_its_postgresql_server(server, postgres_url: 
     [(("/test_", "/nope_"), "database .* does not exist"), (("genbayes@", "who@"), "role .* does not")],
 )
 def test_a_wrong_name_or_user_ends_a_worker_at_once(postgres_url: str, change, reason: str) -> None:
-    with pytest.raises(StoreRefused, match=f"refuses the connection .*{reason}.*; check its name, user and password"):
+    with pytest.raises(StoreRefused, match=f"refuses .*{reason}.*; check its name, the user, the password"):
         wait_for_campaign(postgres_url.replace(*change), "a")
 
 

@@ -219,7 +219,7 @@ class Campaign:
         seconds = self.settings.lease_seconds if lease_seconds is None else lease_seconds
         terms = LeaseTerms(
             seconds=check_nonnegative(seconds, "lease_seconds", strictly=True),
-            worker=worker or _default_worker(),
+            worker=visible(worker or _default_worker()),
             budget=self.settings.budget if budget is None else budget,
         )
         trials = self._lease(n, terms, draw=self._draw if ignores_runs(self._proposer) else None) or []

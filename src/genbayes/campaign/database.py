@@ -52,9 +52,9 @@ BACKENDS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": 
 PASSING_STATES = ("08", "40", "53", "55", "57")
 
 
-# What waiting does not mend: 28 authorisation, 3D no such database. While a connection is being made, PostgreSQL says
-# it in words only; those of other languages are waited for.
-REFUSED_STATES = ("28", "3D")
+# What waiting does not mend: 28 authorisation, 3D no such database, 42501 no right to a table. While a connection is
+# being made, PostgreSQL says it in words only; those of other languages are waited for.
+REFUSED_STATES = ("28", "3D", "42501")
 REFUSED = re.compile(
     r"(database|role) \".*\" does not exist|authentication failed|no password supplied|no pg_hba.conf entry"
     r"|not permitted to log in|permission denied for database|is not currently accepting connections"
@@ -254,7 +254,9 @@ def explain(error: Exception, url: URL) -> GenBayesError:
     said = " ".join(str(cause).split()).rstrip(".")
     place = repr(show_url(url))
     if url.get_backend_name() != "sqlite" and is_refused(cause):
-        return StoreRefused(f"The database {place} refuses the connection ({said}); check its name, user and password")
+        return StoreRefused(
+            f"The database {place} refuses ({said}); check its name, the user, the password and the user's rights"
+        )
     if url.get_backend_name() != "sqlite":
         return StoreUnavailable(f"No answer from the database {place} ({said})")
     if "locked" in said or "busy" in said:

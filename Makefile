@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test test-slow check format bench-speed faults fuzz lock sbom rivals clean
+.PHONY: demo test test-slow check format bench-speed calibration-study faults fuzz lock sbom rivals clean
 
 $(READY): pyproject.toml benchmarks/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -48,6 +48,9 @@ $(RIVALS)/.ready: benchmarks/rivals.txt
 	$(PYTHON) -m venv $(RIVALS)
 	$(RIVALS)/bin/python -m pip install --quiet -r benchmarks/rivals.txt
 	touch $(RIVALS)/.ready
+
+calibration-study: $(READY)  ## how often intervals hold, by model and size, some minutes; DRAWS=25 for the targets
+	$(BIN)/python -m genbayes_bench.studies calibration $(PARTS) $(if $(DRAWS),--draws $(DRAWS))
 
 faults: $(READY)  ## storms over campaigns on SQLite and PostgreSQL, some minutes: nothing acknowledged is lost
 	$(BIN)/python tools/faults.py $(if $(TRIALS),--trials $(TRIALS)) $(if $(ONLY),--only $(ONLY))

@@ -8,6 +8,7 @@ python -m genbayes_bench.studies yardsticks --json out.json  also as a file
 python -m genbayes_bench.studies kriging untouched-100-exact  StationaryGP against R's emulators
 python -m genbayes_bench.studies regimes curve-300 untouched-curve-1000  CRPS over that of the true distribution
 python -m genbayes_bench.studies posteriors sample series    posteriors of sets and series against exact ones
+python -m genbayes_bench.studies calibration gp --draws 25   how often intervals hold; all parts, few draws: minutes
 python -m genbayes_bench.studies speed models --plot times.png
 
 Records of a study are made by genbayes bench run NAME; what is measured here is measured when it is asked for.
@@ -25,7 +26,7 @@ from genbayes_bench.studies import STUDIES
 from genbayes_bench.studies.lines import Part, run_parts
 from genbayes_bench.studies.tables import make_tables, put_into
 
-MEASURED = ("speed", "jumps", "regimes", "yardsticks", "grid-crps", "kriging", "posteriors")
+MEASURED = ("speed", "jumps", "regimes", "yardsticks", "grid-crps", "kriging", "posteriors", "calibration")
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -37,12 +38,17 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--into", type=Path, help="page between whose marks the tables are put")
     parser.add_argument("--json", type=Path, help="also write what is measured to this file")
     parser.add_argument("--plot", type=Path, help="draw the times of the models to this file")
+    parser.add_argument("--draws", type=int, help="draws of a line, for calibration; few unless told")
     given = parser.parse_args(words)
+    if given.draws is not None and (given.draws < 2 or given.study != "calibration"):
+        parser.error(
+            f"--draws must be at least 2, and is for the study calibration, got {given.draws} for {given.study}"
+        )
     try:
         if given.study in STUDIES:
             show(make_tables(STUDIES[given.study], read_records(given.results), given.protocol), given.into)
             return
-        parts = parts_of(given.study)
+        parts = parts_of(given.study, given.draws)
         unknown = [name for name in given.parts if name not in parts]
         if unknown:
             parser.error(f"{given.study} has the parts {', '.join(parts)}, got {unknown[0]!r}")
@@ -59,9 +65,9 @@ def show(tables: str, page: Path | None) -> None:
         put_into(page, tables)
 
 
-def parts_of(study: str) -> Mapping[str, Part]:
+def parts_of(study: str, n_draws: int | None = None) -> Mapping[str, Part]:
     """The parts of what is measured; torch loads only now."""
-    from genbayes_bench.studies import jumps, kriging, posteriors, regimes, speed, yardsticks
+    from genbayes_bench.studies import calibration, jumps, kriging, posteriors, regimes, speed, yardsticks
 
     return {
         "speed": speed.PARTS,
@@ -70,6 +76,7 @@ def parts_of(study: str) -> Mapping[str, Part]:
         "yardsticks": yardsticks.PARTS,
         "kriging": kriging.PARTS,
         "posteriors": posteriors.PARTS,
+        "calibration": calibration.make_parts(n_draws),
         "grid-crps": {"grid-crps": yardsticks.measure_grid},
     }[study]
 

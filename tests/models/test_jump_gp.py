@@ -221,6 +221,32 @@ def test_the_number_of_regimes_may_be_given_but_one_with_hardly_any_runs_gets_no
     assert [model.fit(*runs).n_regimes_ for runs in (band(80, 3), few)] == [2, 1]
 
 
+def test_regimes_are_mapped_over_the_inputs_that_matter_and_drawn_also_from_the_file(fitted, tmp_path: Path) -> None:
+    model = fitted["regime"]
+    found = model.map_regimes(n_values=9)
+    assert (set(found.names), found.probability.shape) == ({"x0", "x1"}, (2, 9, 9))
+    np.testing.assert_allclose(found.probability.sum(axis=0), 1)
+    assert len(found.points) == len(found.regime) == 200
+    at = [found.names.index("x0"), found.names.index("x1")]
+    u, v = found.points[:, at].T
+    assert np.mean((found.regime == found.regime[v.argmax()]) == (v > 0.3 * np.sin(3 * u))) > 0.97  # in units of x
+    again = load(model.save(tmp_path / "model.gb"))
+    np.testing.assert_allclose(again.map_regimes(n_values=9).probability, found.probability)
+    labels = [text.get_text() for text in model.plot().get_legend().get_texts()]
+    assert labels == ["regime 1", "regime 2"]
+
+
+def test_one_input_is_drawn_as_curves_and_one_regime_is_not_drawn() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (120, 1))
+    model = RegimeGP(n_starts=1, random_state=0).fit(X, 5.0 * (X[:, 0] > 0.2) + 0.1 * rng.standard_normal(120))
+    assert model.plot().get_ylabel() == "probability"
+    upper = model.map_regimes().probability[model.gp_.predict(np.array([[1.5]]))[0].argmax()]
+    assert (np.diff(upper > 0.5) != 0).sum() == 1  # one boundary
+    with pytest.raises(InvalidInput, match="plot\\(\\) needs two regimes or more"):
+        RegimeGP(n_starts=1, random_state=0).fit(*smooth()).plot()
+
+
 @pytest.mark.parametrize("settings", [{"n_regimes": 1}, {"n_regimes": 2.5}, {"n_starts": 0}])
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=f"{next(iter(settings))} must be"):

@@ -224,3 +224,15 @@ def test_the_training_shown_is_that_of_the_network_with_most_weight_and_marks_th
     paper = SimpleNamespace(**{**vars(HISTORY), "held_out_epoch": np.empty(0), "held_out_crps": np.empty(0)})
     (alone,) = training_figures(paper)
     assert "kept" not in alone
+
+
+def test_the_page_of_a_model_of_jumps_shows_where_its_regimes_lie(read, tmp_path: Path) -> None:
+    from genbayes.models import RegimeGP
+
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (80, 2))
+    y = 6.0 * (X[:, 0] > X[:, 1] ** 2) + 0.1 * rng.standard_normal(80)
+    model = RegimeGP(n_starts=1, random_state=0).fit(X, y)
+    write_assessment(tmp_path / "page.html", model, X, y, title="t", scored_on="80 rows", target="y")
+    page = read(tmp_path / "page.html")
+    assert "2 regimes, found from inputs and responses together" in page.text

@@ -17,12 +17,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.dataset import merged_numbers
 from genbayes.distribution import Mixture, Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile import GRID
-from genbayes.errors import UnreadableFile
+from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledRuns
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
 from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, LeavesOut, StationaryGP, optimism
@@ -36,6 +37,8 @@ from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import RandomState
 from genbayes.validation import check_count
+
+N_AVERAGED = 30  # runs whose other inputs a map of the regimes is averaged over
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,25 @@ class FittedJumpGP:
 
 
 Moments = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # weight, mean, latent and noise variance, each (n, k)
+
+
+@dataclass(frozen=True)
+class RegimeMap:
+    """Where regimes lie.
+
+    Attributes:
+        names: Names of the inputs, one or two.
+        axes: Values of each on the grid, (g,) each.
+        probability: Probability of each regime, (k, g) or (k, g, g): first input, then second.
+        points: The runs' values of these inputs, (m, 1) or (m, 2).
+        regime: The regime of each run, (m,).
+    """
+
+    names: tuple[str, ...]
+    axes: tuple[FloatArray, ...]
+    probability: FloatArray
+    points: FloatArray
+    regime: IntArray
 
 
 def augmented(Z: FloatArray, regime: IntArray, k: int, scale: float) -> FloatArray:
@@ -265,6 +287,62 @@ class RegimeGP(_JumpSurrogate):
     def accuracy_(self) -> float:
         """Share of runs whose regime the classifier names rightly without having seen them."""
         return self.gp_.accuracy
+
+    def map_regimes(self, n_values: int = 60) -> RegimeMap | None:
+        """Probabilities of the regimes over the two inputs that matter most; None for one regime.
+
+        Averaged over the other inputs of some runs, so that a boundary that depends on those too looks as uncertain as
+        it is if they are not known. Categories are averaged over as well.
+
+        Args:
+            n_values: Values of each input.
+        """
+        check_is_fitted(self, "seconds_")
+        scaler, classifier = self.input_scaler_, self.gp_.classifier
+        n_numeric = len(scaler.numeric)
+        if classifier is None or not n_numeric:
+            return None
+        chosen = np.argsort(-classifier.relevance[:n_numeric], kind="stable")[:2]
+        runs, regime = self._runs_by_regime()
+        grid = np.linspace(runs[:, chosen].min(axis=0), runs[:, chosen].max(axis=0), n_values).T
+        places = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(chosen))
+        others = runs[np.linspace(0, len(runs) - 1, min(len(runs), N_AVERAGED)).astype(np.int64)]
+        probability = np.zeros((len(places), self.n_regimes_))
+        for other in others:
+            Z = np.tile(other, (len(places), 1))
+            Z[:, chosen] = places
+            probability += classifier.probabilities(Z) / len(others)
+        columns = [scaler.numeric[j] for j in chosen]
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        center, scale = scaler.center[chosen], scaler.scale[chosen]
+        return RegimeMap(
+            names=tuple(str(names[j]) for j in columns),
+            axes=tuple(c + s * values for c, s, values in zip(center, scale, grid, strict=True)),
+            probability=probability.T.reshape(self.n_regimes_, *[n_values] * len(chosen)),
+            points=center + scale * runs[:, chosen],
+            regime=regime,
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the regimes, their boundary in the two inputs that matter most, and how sure it is; a Matplotlib axis.
+
+        Raises:
+            InvalidInput: There is one regime, or no input that is a number.
+        """
+        from genbayes.plotting import plot_regimes
+
+        found = self.map_regimes()
+        if found is None:
+            raise InvalidInput(
+                f"plot() needs two regimes or more and a numeric input, got {self.n_regimes_}; "
+                "predict_distribution(X).plot() draws the predictions"
+            )
+        return plot_regimes(found, ax=ax)
+
+    def _runs_by_regime(self) -> tuple[FloatArray, IntArray]:
+        """Scaled inputs of the runs that count for a regime more than for others, (m, p), and the regime, (m,)."""
+        own = [gp.runs.Z[gp.runs.count > 0.5] for gp in self.gp_.gps]
+        return np.vstack(own), np.repeat(np.arange(len(own)), [len(Z) for Z in own])
 
     @property
     def tells_apart_(self) -> bool:

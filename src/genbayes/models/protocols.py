@@ -178,6 +178,14 @@ class HasSummary(Protocol):
 
 
 @runtime_checkable
+class MapsRegimes(Protocol):
+    """Knows where regimes of the response lie."""
+
+    def map_regimes(self) -> Any:
+        """Probabilities of the regimes over the inputs that matter most, to be drawn; None where there is one."""
+
+
+@runtime_checkable
 class SplitsRegimes(Protocol):
     """A fitted feature map that splits runs into regimes, in each of which a model is asked in turn.
 

@@ -7,6 +7,7 @@ from genbayes.plotting.calibration import plot_calibration, plot_decomposition, 
 from genbayes.plotting.effects import plot_main_effect, plot_main_effects, plot_shares
 from genbayes.plotting.fan_chart import plot_fan, plot_fan_by_category
 from genbayes.plotting.posterior import plot_corner, plot_predictive, plot_ranks
+from genbayes.plotting.regimes import plot_regimes
 from genbayes.plotting.scores import plot_observed, plot_scores, plot_training
 from genbayes.plotting.style import to_svg
 
@@ -22,6 +23,7 @@ __all__ = [
     "plot_pit",
     "plot_predictive",
     "plot_ranks",
+    "plot_regimes",
     "plot_reliability",
     "plot_scores",
     "plot_shares",

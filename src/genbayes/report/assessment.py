@@ -22,8 +22,10 @@ from genbayes.report.figures import (
     effects_figure,
     fan_figure,
     find_history,
+    find_regime_map,
     observed_figure,
     pit_figure,
+    regimes_figure,
     reliability_figure,
     training_figures,
 )
@@ -107,6 +109,9 @@ def draw_pictures(seen: Examination, model: object, target: str) -> list[Html]:
     scores = columns(observed_figure(a, target), pit_figure(a), decomposition_figure(a, target))
     promises = columns(reliability_figure(a), calibration_figure(a))  # one test, so side by side
     first = [fan_figure(seen, target), scores, promises]
+    regimes = find_regime_map(model)
+    if regimes is not None:
+        first.insert(1, regimes_figure(regimes))
     if len(seen.effects) > 1:  # the effect of an only input is the fan
         first.append(effects_figure(seen.effects, target))
     curves = [] if history is None else training_figures(history)

@@ -13,13 +13,14 @@ from genbayes.analysis import MainEffect, Slice, main_effects, slice_inputs
 from genbayes.analysis.input_table import InputTable
 from genbayes.arrays import FloatArray
 from genbayes.diagnostics import Assessment, assess
-from genbayes.models.protocols import Predicts
+from genbayes.models.protocols import MapsRegimes, Predicts
 from genbayes.plotting import (
     plot_decomposition,
     plot_fan,
     plot_fan_by_category,
     plot_main_effect,
     plot_observed,
+    plot_regimes,
     plot_shares,
     plot_training,
 )
@@ -73,6 +74,31 @@ def find_history(model: Any) -> History | None:
     order = np.argsort(-np.asarray(joined.weights), kind="stable")
     found = (find_history(joined.models[k]) for k in order)
     return next((history for history in found if history is not None), None)
+
+
+def find_regime_map(model: Any) -> Any:
+    """Where regimes lie, by the model itself or, in an automatic choice, the one of largest weight that knows."""
+    if isinstance(model, MapsRegimes):
+        return model.map_regimes()
+    joined = getattr(model, "combination_", None)
+    if joined is None:
+        return None
+    order = np.argsort(-np.asarray(joined.weights), kind="stable")
+    return next((found for k in order if (found := find_regime_map(joined.models[k])) is not None), None)
+
+
+def regimes_figure(regimes: Any) -> Html:
+    """Where regimes lie, over the inputs that matter most for them."""
+    ax = plot_regimes(regimes, ax=new_axes(MEDIUM))
+    along = " and ".join(regimes.names)
+    count = len(regimes.probability)
+    return figure(
+        "Regimes",
+        [drawing(ax, "regimes", f"probability of {count} regimes along {along}")],
+        f"{count} regimes, found from inputs and responses together. Dots are runs, coloured by their regime. Colours "
+        "fade where the regime of a new run is in doubt; the line is where two are equally probable, dashes where one "
+        "has 10% and 90%. Other inputs are averaged over.",
+    )
 
 
 def fan_figure(seen: Examination, target: str) -> Html:

@@ -102,6 +102,12 @@ class RegimeClassifier:
         own = [member.member if isinstance(member, Reordered) else member for member in self.members]
         return tuple(type(member).__name__.removesuffix("Scores").lower() for member in own)
 
+    @property
+    def relevance(self) -> FloatArray:
+        """How much each input that it has learnt from matters, the most relevant 1, shape (p,)."""
+        inverse = 1 / self.scaler.scale
+        return np.asarray(inverse / inverse.max())
+
     def probabilities(self, X: FloatArray) -> FloatArray:
         """Probability of each regime, (n, d) -> (n, k)."""
         Z = self.scaler.transform(X if self.front is None else self.front.transform(X))

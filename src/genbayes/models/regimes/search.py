@@ -190,6 +190,11 @@ def _search(runs: Runs, last: Regimes, k: int, rng: np.random.Generator) -> Regi
     if not found:
         return None
     best = max(found, key=lambda fit: float(fit.regimes.score @ runs.weight))
+    mixture = find_regimes(runs.y, runs.weight)
+    if len(mixture) == k:  # labels that a reader sees in y, where they do as well
+        peaks = run_rounds(runs, responsibilities(evidence_of(mixture, runs.y), mixture.share), N_FIRST, rng_rounds)
+        if peaks is not None and not is_above(best.regimes.score, peaks.regimes.score, runs.weight, HINT_Z):
+            best = peaks
     last_round = run_rounds(runs, best.regimes.label, N_MORE, rng_rounds, best)
     assert last_round is not None, "what it begins from has runs enough"
     return with_noise(runs, last_round.whole(), rng_rounds)

@@ -17,7 +17,8 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from genbayes import Box
+from genbayes import Box, load
+from genbayes.errors import GenBayesError
 from genbayes.models.registry import OUR_ESTIMATORS, RegisteredModel, registered_models
 from genbayes.persistence import read_state
 
@@ -152,7 +153,7 @@ def make_files(folder: Path, only: str = "") -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for disk_name, entry in all_classes().items():
         marker = folder / f"{disk_name}.made"
-        if not disk_name.startswith(only) or marker.exists():
+        if not disk_name.startswith(only) or (marker.exists() and _all_load(folder, disk_name)):
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -160,6 +161,16 @@ def make_files(folder: Path, only: str = "") -> list[Path]:
                 model.save(folder / f"{disk_name}{suffix}.gb")
         marker.touch()
     return sorted(path for path in folder.glob("*.gb") if path.name.startswith(only))
+
+
+def _all_load(folder: Path, disk_name: str) -> bool:
+    """Whether the files of a class are still of today's format."""
+    try:
+        for path in [*folder.glob(f"{disk_name}.gb"), *folder.glob(f"{disk_name}-*.gb")]:
+            load(path)
+    except GenBayesError:
+        return False
+    return True
 
 
 def inputs_for(model: Any) -> Any:

@@ -110,6 +110,18 @@ def check_within(y: FloatArray, bounds: Bounds) -> FloatArray:
     return y
 
 
+def bent(X: FloatArray, bend: FloatArray) -> FloatArray:
+    """asinh(x / s) of the inputs that have a scale s > 0, the others as they are, (n, d) -> (n, d).
+
+    Example:
+        >>> bent(np.array([[1e4, 2.0]]), np.array([1.0, 0.0])).round(2)
+        array([[9.9, 2. ]])
+    """
+    if not bend.any():
+        return X
+    return np.asarray(np.where(bend > 0, np.arcsinh(X / np.where(bend > 0, bend, 1.0)), X))
+
+
 @dataclass(frozen=True)
 class InputScaler:
     """Z = T(x) to network inputs: standardised numeric columns, then one-hot blocks of the categorical ones.
@@ -119,16 +131,24 @@ class InputScaler:
         scale: Standard deviation of each numeric column, shape (p - c,).
         numeric: Indices of the numeric columns.
         categorical: Pairs (column, number of categories).
+        bend: Scale s of asinh(x / s) for each numeric column, 0 where x itself is taken, (p - c,); empty for none.
     """
 
     center: FloatArray
     scale: FloatArray
     numeric: tuple[int, ...]
     categorical: tuple[tuple[int, int], ...] = field(default=())
+    bend: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
-    def learn(cls, Z: FloatArray, weight: FloatArray, categorical: tuple[tuple[int, int], ...] = ()) -> InputScaler:
-        """The scaler of features Z, shape (n, p), with row weights, shape (n,).
+    def learn(
+        cls,
+        Z: FloatArray,
+        weight: FloatArray,
+        categorical: tuple[tuple[int, int], ...] = (),
+        bend: FloatArray | None = None,
+    ) -> InputScaler:
+        """The scaler of features Z, shape (n, p), with row weights, shape (n,), and bends of the numeric columns.
 
         Example:
             >>> scaler = InputScaler.learn(np.array([[0.0], [2.0]]), np.ones(2))
@@ -137,8 +157,9 @@ class InputScaler:
         """
         coded = {column for column, _ in categorical}
         numeric = tuple(j for j in range(Z.shape[1]) if j not in coded)
-        center, scale = weighted_moments(Z[:, list(numeric)], weight)
-        return cls(center, scale, numeric, categorical)
+        bend = np.zeros(0) if bend is None else bend
+        center, scale = weighted_moments(bent(Z[:, list(numeric)], bend), weight)
+        return cls(center, scale, numeric, categorical, bend)
 
     @property
     def blocks(self) -> tuple[tuple[int, int], ...]:
@@ -160,13 +181,15 @@ class InputScaler:
         """The first d columns of a row in the midst of those it was learnt from, categories by code, shape (1, d)."""
         row = np.zeros((1, self.n_inputs))
         row[0, list(self.numeric)] = self.center
+        for k in np.flatnonzero(self.bend):
+            row[0, self.numeric[k]] = self.bend[k] * np.sinh(self.center[k])
         return row[:, :d]
 
     def transform(self, Z: FloatArray) -> FloatArray:
         """Network inputs, (n, p) -> (n, n_outputs)."""
         out = np.zeros((len(Z), self.n_outputs))
         with np.errstate(over="ignore"):
-            scaled = (Z[:, list(self.numeric)] - self.center) / self.scale
+            scaled = (bent(Z[:, list(self.numeric)], self.bend) - self.center) / self.scale
         out[:, : len(self.numeric)] = check_finite(scaled, "X on the scale of the model")
         row = np.arange(len(Z))
         for (column, _), (start, _) in zip(self.categorical, self.blocks, strict=True):

@@ -32,6 +32,7 @@ from genbayes.data import (
 )
 from genbayes.data.categories import CategoryCoder
 from genbayes.data.dataset import Dataset, HashArray, hash_rows
+from genbayes.data.decades import choose_bends
 from genbayes.data.extrapolation import widened_box
 from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, as_bounds, check_within
 from genbayes.data.weights import check_weight
@@ -302,12 +303,20 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         `robust` is for models that far outliers in y do not harm once the scale is that of the others.
         """
         levels = tuple((coder.column, len(coder.levels)) for coder in self.coders_)
-        self.input_scaler_ = InputScaler.learn(data.X, data.weight, levels)
+        self.input_scaler_ = InputScaler.learn(data.X, data.weight, levels, self._bends(data))
         self.response_scaler_ = ResponseScaler.learn(data.y, data.weight, bounds, robust)
         Z = self.input_scaler_.transform(data.X)
         added = data.X.shape[1] - self.n_features_in_
         self.coverage_ = InputCoverage.learn(without_added(Z, self.input_scaler_, added), rng)
         return ScaledRuns(Z, self.response_scaler_.transform(data.y), data.weight, self.input_scaler_.blocks)
+
+    def _bends(self, data: Dataset) -> FloatArray:
+        """Scale of asinh(x / s) for each numeric column of features that is an input and better so, else 0."""
+        coded = {coder.column for coder in self.coders_}
+        numeric = [j for j in range(data.X.shape[1]) if j not in coded]
+        inputs = [j for j in numeric if j < self.n_features_in_]
+        bend = choose_bends(data.X[:, inputs], data.y, data.weight)
+        return np.concatenate([bend, np.zeros(len(numeric) - len(inputs))])  # feature maps have scales of their own
 
     def _features(self, X: FloatArray) -> FloatArray:
         """Features of checked inputs, (n, d) -> (n, p); x itself unless a model has feature maps."""
@@ -340,6 +349,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         arrays: dict[str, np.ndarray[Any, np.dtype[Any]]] = {
             "center": self.input_scaler_.center,
             "scale": self.input_scaler_.scale,
+            "bend": self.input_scaler_.bend,
             "coverage": np.asarray(self.coverage_.inputs, dtype=np.float32),
             "coverage_box": self.coverage_.box,
             "row_hashes": self.row_hashes_,
@@ -406,7 +416,9 @@ def _restored_input_scaler(state: State, coders: tuple[CategoryCoder, ...]) -> I
     numeric = state.typed("numeric", tuple[int, ...])
     coded = state.typed("categorical", tuple[tuple[int, int], ...])
     center = state.array("center", (len(numeric),))
-    scaler = InputScaler(center, state.array("scale", (len(numeric),), positive=True), numeric, coded)
+    scale = state.array("scale", (len(numeric),), positive=True)
+    bend = state.array("bend", (len(numeric),), at_least=0) if "bend" in state.arrays else np.zeros(0)  # older files
+    scaler = InputScaler(center, scale, numeric, coded, bend)
     columns = sorted([*numeric, *(column for column, _ in coded)])
     if columns != list(range(len(columns))) or [*coded] != [(c.column, len(c.levels)) for c in coders]:
         raise UnreadableFile(f"the model file must scale or code each column once, got others; {FOREIGN}")

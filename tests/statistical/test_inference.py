@@ -87,6 +87,6 @@ def test_at_most_1_percent_of_simulations_and_nearly_all_that_is_five_sd_away_is
     fresh = TASK[name].simulations(10_000, SEED + 2)[1]
     away = fresh + 5 * fresh.std(axis=0) * rng.choice([-1.0, 1.0], size=fresh.shape)  # every response, five sd
     fits = [Novelty.fit(TASK[name].simulations(n, SEED + i)[1], rng) for i in range(3, 8)]
-    # single fits keep 1% in 39 of 40 cases, flagging 0.2% (1,000 simulations) to 0.7% on average
+    # 0.5% on average over fits; of 1,000 simulations a single one may flag more
     assert np.mean([novelty.outside(fresh).mean() for novelty in fits]) <= 0.01
     assert min(novelty.outside(away).mean() for novelty in fits) >= 0.95

@@ -17,11 +17,12 @@ from genbayes.errors import InvalidInput, OutsideSimulations, UnreadableFile
 from genbayes.persistence import FOREIGN, State
 from genbayes.validation import check_finite, describe_rows
 
-FALSE_ALARMS, RISK = 0.01, 0.025  # share of prior-predictive draws flagged, and of fits that may flag more
+FALSE_ALARMS = 0.005  # share of prior-predictive draws flagged on average over fits, so that most keep below 1%
 MOST_REFERENCE, MOST_SCORED = 2000, 5000
 N_NEIGHBOURS = 5
 TAIL = 0.99  # level of the one-sided spreads and of what is common for each distance
-SLACK = 1.25  # where scores are too few for that, the limit is the largest of them, moved out so far
+HARDLY_VARIES = 0.98  # share of simulations with the same value of a summary, from which on only its range counts
+FEW, SLACK = 199, 1.25  # below so many scores the limit is the largest of them, moved out so far
 SMALLEST_VARIANCE = 1e-8  # of the largest, along a direction in which simulations do not differ
 MOST_NAMED = 3
 
@@ -76,10 +77,15 @@ class Novelty:
         least = 0.1 * sd  # a value that nearly all simulations share still has a spread
         below, above = np.maximum(centre - ends[0], least), np.maximum(ends[1] - centre, least)
         g = np.arcsinh(_standardise(body, centre, below, above))
-        mean, whitening = g.mean(axis=0), _whitening(g)
+        rare = np.mean(body == centre, axis=0) > HARDLY_VARIES
+        mean, whitening = g.mean(axis=0), _whitening(g, ~rare)
+        seen = (
+            np.where(rare, summaries.min(axis=0), body.min(axis=0)),
+            np.where(rare, summaries.max(axis=0), body.max(axis=0)),
+        )
         points = ((g - mean) @ whitening)[:MOST_REFERENCE]
         unscaled = cls(
-            centre, below, above, body.min(axis=0), body.max(axis=0), mean, whitening, points, np.ones(3), np.empty(0)
+            centre, below, above, *seen, mean, whitening, points, np.ones(3), np.empty(0)
         )  # fmt: skip
         common = np.quantile(unscaled._distances(body[:MOST_REFERENCE], among=True), TAIL, axis=0)
         fitted = unscaled._with(np.maximum(common, 1e-12), np.empty(0))
@@ -93,17 +99,15 @@ class Novelty:
     @property
     def limit(self) -> float:
         """Score beyond which an observation is outside."""
-        from scipy.stats import binom
-
-        # the share beyond the r-th largest of m scores exceeds 1% with probability P(Binomial(m, 1%) < r)
-        rank = int(binom.ppf(RISK, len(self.scores), FALSE_ALARMS))
-        return float(self.scores[-rank] if rank else self.scores[-1] * SLACK)
+        m = len(self.scores)
+        rank = max(1, int(FALSE_ALARMS * (m + 1)))
+        return float(self.scores[-rank]) * (1.0 if m >= FEW else SLACK)
 
     def outside(self, summaries: FloatArray) -> BoolArray:
         """Which observations lie outside what was simulated, (o, p) -> (o,).
 
-        At most 1% of prior-predictive draws are flagged, with a probability over the simulations of 97.5% from about
-        740 simulations on.
+        A fresh prior-predictive draw is flagged with probability 0.5% at most from 400 simulations on, the average over
+        fits; fits differ, the fewer simulations the more.
         """
         return np.asarray(self.score(summaries) > self.limit)
 
@@ -199,9 +203,11 @@ def _standardise(rows: FloatArray, centre: FloatArray, below: FloatArray, above:
     return z
 
 
-def _whitening(g: FloatArray) -> FloatArray:
-    """Columns v_j / sqrt(lambda_j) from the eigenvectors of the covariance of g, shape (p, p)."""
-    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(g, rowvar=False)))
-    floor = max(float(values.max()) * SMALLEST_VARIANCE, 1e-12)
-    white: FloatArray = vectors / np.sqrt(np.maximum(values, floor))
+def _whitening(g: FloatArray, used: BoolArray) -> FloatArray:
+    """Columns v_j / sqrt(lambda_j) from the eigenvectors of the covariance of g, (p, p); zero for what is not used."""
+    white = np.zeros((g.shape[1], g.shape[1]))
+    if used.any():
+        values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(g[:, used], rowvar=False)))
+        floor = max(float(values.max()) * SMALLEST_VARIANCE, 1e-12)
+        white[np.ix_(used, used)] = vectors / np.sqrt(np.maximum(values, floor))
     return white

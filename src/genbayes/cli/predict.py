@@ -14,6 +14,7 @@ from genbayes.cli.options import AsJson, DropMissing, ModelFile, parse_levels
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from genbayes.arrays import FloatArray
@@ -41,10 +42,14 @@ def predict(
 
     Example: genbayes predict model.gb new.csv --quantiles 0.05,0.5,0.95 -o out.csv
     """
+    import numpy as np
+
     from genbayes import load
     from genbayes.data import check_table_path, read_table, write_table
     from genbayes.data.columns import drop_missing as leave_out
     from genbayes.data.columns import input_names, take_inputs
+    from genbayes.models.base import ROWS_AT_ONCE
+    from genbayes.seeding import as_generator
 
     levels = parse_levels(quantiles)
     _require_room(samples, 1)
@@ -57,8 +62,13 @@ def predict(
         table = leave_out(table, input_names(surrogate, list(table.columns)))
     _require_room(samples, len(table))
     X = take_inputs(surrogate, table)
-    answers = _answers(surrogate.predict_distribution(X), levels, mean=mean, n_samples=samples, seed=seed)
     far = int(surrogate.extrapolates(X).sum())
+    rng = as_generator(seed)
+    pieces = [
+        _answers(surrogate.predict_distribution(some), levels, mean=mean, n_samples=samples, rng=rng)
+        for some in (X[start : start + ROWS_AT_ONCE] for start in range(0, max(len(X), 1), ROWS_AT_ONCE))
+    ]
+    answers = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
     if far:
         print_warning(f"{far:,} of {len(X):,} rows lie far from every training input; trust their predictions less")
     result = _join(table, answers, new.name)
@@ -81,13 +91,18 @@ def _require_room(n_samples: int, n_rows: int) -> None:
 
 
 def _answers(
-    distribution: PredictiveDistribution, levels: list[float], *, mean: bool, n_samples: int, seed: int
+    distribution: PredictiveDistribution,
+    levels: list[float],
+    *,
+    mean: bool,
+    n_samples: int,
+    rng: np.random.Generator,
 ) -> dict[str, FloatArray]:
     """New columns by name."""
     answers = {"mean": distribution.mean(), "sd": distribution.std()} if mean else {}
     answers |= {f"q{level:g}": column for level, column in zip(levels, distribution.ppf(levels).T, strict=True)}
     if n_samples:
-        draws = distribution.sample(n_samples, random_state=seed).T
+        draws = distribution.sample(n_samples, random_state=rng).T
         answers |= {f"sample_{i}": column for i, column in enumerate(draws, start=1)}
     return answers
 

@@ -127,6 +127,7 @@ def open_optuna(url: str) -> Callable[[], None]:
 
 
 def open_ours(url: str) -> Callable[[], None]:
+    import genbayes.design.proposers  # what a worker needs, before it is forked
     from genbayes import Campaign
     from genbayes.errors import InvalidInput
 

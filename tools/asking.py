@@ -127,14 +127,15 @@ def open_optuna(url: str) -> Callable[[], None]:
 
 
 def open_ours(url: str) -> Callable[[], None]:
-    import genbayes.design.proposers  # what a worker needs, before it is forked
     from genbayes import Campaign
+    from genbayes.design import RandomProposer
     from genbayes.errors import InvalidInput
 
+    proposer = RandomProposer()  # imported before workers are forked
     try:
-        campaign = Campaign.open(url, "turns")
+        campaign = Campaign.open(url, "turns", proposer=proposer)
     except InvalidInput:
-        campaign = Campaign.create(url, "turns", {"x": (0, 1)}, n_initial=0, proposer="random")
+        campaign = Campaign.create(url, "turns", {"x": (0, 1)}, n_initial=0, proposer=proposer)
 
     def ask_and_tell() -> None:
         trial = campaign.ask()

@@ -36,7 +36,10 @@ ONE_BAD_ROW = r"must be finite, got NaN or infinity in 1 of 2 rows \(row 1\)"
         (check_targets, [["a", "b"], 2], "y must be numbers"),
         (check_finite, [np.array([[1.0, 2.0], [3.0, INF]]), "X"], f"X {ONE_BAD_ROW}"),
         *[(check_count, [n, "n"], "n must be a whole number of at least 1, got") for n in (0, 2.5, True, "3", None)],
-        *[(check_nonnegative, [a, "a"], "a must be zero or positive and finite") for a in (-1, NAN, INF, "a", True)],
+        *[
+            (check_nonnegative, [a, "a"], "a must be zero or positive and finite")
+            for a in (-1, NAN, INF, "a", True, 10**400)
+        ],
         (partial(check_nonnegative, strictly=True), [0, "a"], "a must be positive and finite, got 0"),
         (check_choice, ["papr", "recipe", ["fast", "paper"]], "recipe must be one of 'fast', 'paper', got 'papr'; did"),
         (check_choice, ["papr", "recipe", ["fast", "paper"]], "did you mean 'paper'?"),

@@ -144,7 +144,7 @@ def check_nonnegative(value: Any, name: str, *, strictly: bool = False) -> float
         0.0
     """
     rule = "positive" if strictly else "zero or positive"
-    good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and np.isfinite(float(value))
+    good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(_as_float(value))
     if not good or value < 0 or (strictly and value == 0):
         raise InvalidInput(f"{name} must be {rule} and finite, got {value!r}")
     return float(value)

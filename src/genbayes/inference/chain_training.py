@@ -25,6 +25,7 @@ from genbayes.training.averaging import AveragedAdam, BestWeights, FlatWeights
 from genbayes.training.loop import draw_batches
 
 SHARE_HELD_OUT, MOST_HELD_OUT = 0.1, 2_000  # pairs that say when to stop; the estimator keeps as many for checks
+MANY_PARAMETERS = 6  # beyond, fewer members are mixed: time grows with their number
 MANY_PAIRS = 5_000  # from which on training is longer
 EARLY_CHECKS = (0, 10, 20, 35)  # steps: few pairs are learnt by heart that soon
 LARGEST_GRADIENT = 5.0  # norm for each conditional, root mean square over them
@@ -79,7 +80,7 @@ def fit_chain(
         The chain, and step and held-out loss of each check.
     """
     (n, k), n_stop = theta.shape, n_held_out(len(theta))
-    sizes, settings = recipe_for(n)
+    sizes, settings = recipe_for(n, k)
     n_members = sizes["n_members"] if n_members is None else n_members
     orders = np.stack([np.arange(k), *(rng.permutation(k) for _ in range(n_members - 1))])
     shape = ChainShape(**{**sizes, "k": k, "n_summaries": s.shape[1], "n_members": n_members})
@@ -88,17 +89,19 @@ def fit_chain(
     return chain, train_chain(chain, theta, s, stop, settings, rng, report)
 
 
-def recipe_for(n: int) -> tuple[dict[str, int], ChainSettings]:
-    """Sizes of the chain of n pairs, and how it is trained: few pairs want more and smaller members, and more dropout.
+def recipe_for(n: int, k: int) -> tuple[dict[str, int], ChainSettings]:
+    """Sizes of the chain of n pairs of k parameters, and how it is trained.
+
+    Few pairs want small members and much dropout; of many parameters two members are chains enough.
 
     Example:
-        >>> recipe_for(1_000)[0]["n_members"], recipe_for(10_000)[0]["n_members"]
+        >>> recipe_for(1_000, k=2)[0]["n_members"], recipe_for(10_000, k=2)[0]["n_members"]
         (3, 4)
     """
     if n < MANY_PAIRS:
         sizes = {"n_members": 3, "n_hidden": 48, "n_layers": 2}
         return sizes, ChainSettings(n_steps=1_200, batch_size=128, dropout=(0.5, 0.3, 0.4), patience=6)
-    sizes = {"n_members": 4, "n_hidden": 64, "n_layers": 2}
+    sizes = {"n_members": 4 if k <= MANY_PARAMETERS else 2, "n_hidden": 64, "n_layers": 2}
     return sizes, ChainSettings(n_steps=3_000, dropout=(0.4, 0.0, 0.1, 0.4))
 
 

@@ -26,6 +26,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 LEARNT = ("network", "set", "series")
 ROWS_AT_ONCE = 1_024  # observations that pass through a summary network together
 N_HIDDEN = 64
+N_ORDERS = 3  # orders of the autoregressions whose coefficients are summaries of a series
 KERNEL = 5  # time points that a convolution sees at once
 SMALLEST_SPREAD = 1e-6  # share of the typical spread that stands for none, where its logarithm is taken
 LARGEST_OBSERVATION = 10_000_000  # values of one that a file may describe
@@ -279,10 +280,11 @@ class SetNetwork(SummaryNetwork):
 
 
 class SeriesNetwork(SummaryNetwork):
-    """Pooled summaries of series, (n, T, c) -> (n, q + 2 c).
+    """Pooled summaries of series, (n, T, c) -> (n, q + 8 c).
 
-    Each series is standardised by its own mean and spread, which are summaries themselves. Means over time of products
-    of two convolutions are learnt autocorrelations; those of a deep one catch the rest.
+    Each series is standardised by its own mean and spread, which are summaries themselves, as are the coefficients of
+    its autoregressions of order 1 to 3. Means over time of products of two convolutions learn other correlations;
+    those of a deep convolution catch the rest.
     """
 
     def __init__(self, n_inputs: int, n_learnt: int) -> None:
@@ -291,9 +293,10 @@ class SeriesNetwork(SummaryNetwork):
         self.left = torch.nn.Conv1d(n_inputs, half, KERNEL)
         self.right = torch.nn.Conv1d(n_inputs, half, KERNEL)
         self.second = torch.nn.Conv1d(half, half, KERNEL, stride=2)
-        self.third = torch.nn.Linear(2 * half + 2 * n_inputs, N_HIDDEN)
+        n_pooled = 2 * half + 8 * n_inputs
+        self.third = torch.nn.Linear(n_pooled, N_HIDDEN)
         self.last = torch.nn.Linear(N_HIDDEN, n_learnt)
-        self.past = torch.nn.Linear(2 * half + 2 * n_inputs, n_learnt, bias=False)
+        self.past = torch.nn.Linear(n_pooled, n_learnt, bias=False)
 
     @property
     def n_outputs(self) -> int:
@@ -307,10 +310,28 @@ class SeriesNetwork(SummaryNetwork):
         z = ((y - mean[:, None]) / spread[:, None]).mT  # (n, c, T)
         left, right = self.left(z), self.right(z)
         deep = silu(self.second(silu(left)))
-        known = torch.cat([mean.clamp(-10, 10), torch.log(spread)], dim=1)
+        known = torch.cat([mean.clamp(-10, 10), torch.log(spread), autoregressions(y, N_ORDERS)], dim=1)
         pooled = torch.cat([(left * right).mean(dim=2), deep.mean(dim=2), known], dim=1)
         learnt = self.last(silu(self.third(pooled))) + self.past(pooled)
         return torch.cat([learnt, known], dim=1)
+
+
+def autoregressions(y: Tensor, n_orders: int) -> Tensor:
+    """Least-squares coefficients of autoregressions of order 1 to h of each channel, (n, T, c) -> (n, h (h+1) c / 2).
+
+    Example:
+        >>> autoregressions(torch.tensor([[1.0, -1.0] * 50]).unsqueeze(2), 1).round(decimals=2)
+        tensor([[-1.]])
+    """
+    T, z = y.shape[1], y.mT  # (n, c, T)
+    past = torch.stack([z[..., n_orders - lag : T - lag] for lag in range(n_orders + 1)], dim=2)  # lags 0, ..., h
+    gram = past @ past.mT
+    found = []
+    for order in range(1, n_orders + 1):
+        own = gram[..., 1 : order + 1, 1 : order + 1]
+        ridge = 1e-4 * own.diagonal(dim1=-2, dim2=-1).mean(dim=-1)[..., None, None] + 1e-12
+        found.append(torch.linalg.solve(own + ridge * torch.eye(order), gram[..., 1 : order + 1, :1])[..., 0])
+    return torch.cat(found, dim=2).flatten(1)
 
 
 NETWORKS: dict[str, type[SummaryNetwork]] = {"network": VectorNetwork, "set": SetNetwork, "series": SeriesNetwork}

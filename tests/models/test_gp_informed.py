@@ -8,6 +8,7 @@ import pytest
 from genbayes import GPInformedSurrogate, InvalidInput, Normal, QuantileSurrogate, load
 from genbayes.models import StationaryGP
 from genbayes.models.gp import FittedGP, Replicates
+from genbayes.models.gp.stationary import widening
 
 TAU = [0.001, 0.05, 0.5, 0.95, 0.999]
 SMALL = {"n_members": 2, "n_epochs": 40, "random_state": 0}
@@ -132,3 +133,13 @@ def test_the_mean_of_the_gp_is_an_input_only_where_the_gp_explains_something(
     assert ("mean" in model.summary()["inputs of the network"]) is sees
     again = load(model.save(tmp_path / "model.gb"))
     np.testing.assert_array_equal(again.predict_quantiles(X, TAU), model.predict_quantiles(X, TAU))
+
+
+def test_residuals_are_widened_for_the_length_scales_and_older_files_are_not(fitted) -> None:
+    X = skewed(9, 1)[0]
+    state = fitted.to_state()
+    del state.values["spread"]
+    older = GPInformedSurrogate.from_state(state)
+    assert (older.spread_, fitted.spread_) == (1.0, 1 + widening(fitted.gp_.length_scales, 80))
+    (a, m, b), (c, _, d) = (each.predict_quantiles(X, [0.1, 0.5, 0.9]).T for each in (fitted, older))
+    np.testing.assert_allclose([m - a, b - m], fitted.spread_ * np.array([m - c, d - m]), rtol=1e-6)

@@ -25,9 +25,10 @@ from genbayes.data.weights import as_checked
 from genbayes.distribution import Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile import GRID
 from genbayes.errors import UnreadableFile
+from genbayes.metrics import stretch_table
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
-from genbayes.models.gp.stationary import StationaryGP, optimism
+from genbayes.models.gp.stationary import StationaryGP, optimism, widening
 from genbayes.models.network import QuantileSurrogate
 from genbayes.models.protocols import Of
 from genbayes.persistence import FOREIGN, State
@@ -59,6 +60,7 @@ class GPInformedSurrogate(ScaledSurrogate):
         gp_: The GP, on scaled inputs and responses.
         residuals_: The network of the standardised residuals.
         sees_mean_: Whether the GP's mean is among the network's inputs.
+        spread_: Factor of the residuals' quantiles, for what the choice of length scales hides (`widening` of the GP).
         n_features_in_, feature_names_in_: Columns seen in `fit`.
 
     Example:
@@ -73,6 +75,7 @@ class GPInformedSurrogate(ScaledSurrogate):
     gp_: FittedGP
     residuals_: QuantileSurrogate
     sees_mean_: bool
+    spread_: float
 
     def __init__(
         self,
@@ -120,6 +123,7 @@ class GPInformedSurrogate(ScaledSurrogate):
             with show_progress("fitting the GP", bool(self.verbose)) as report:
                 self.gp_ = fit_gp(Replicates.collect(runs.Z, runs.y, runs.weight), rng_gp, report=report)
         self.residuals_ = self._fit_residuals(runs, data, rng_network)
+        self.spread_ = 1 + widening(self.gp_.length_scales, len(self.gp_.runs))
         return self
 
     def _fit_residuals(self, runs: ScaledRuns, data: Dataset, rng: np.random.Generator) -> QuantileSurrogate:
@@ -160,7 +164,7 @@ class GPInformedSurrogate(ScaledSurrogate):
         t = scaler.transform(np.asarray(y, dtype=np.float64))
         m, s, r = self._left_out_residuals(Z, t)
         rows, residual = self.residuals_.predict_out_of_fold(self._network_inputs(Z, m, s), r)
-        q = m[rows, None] + s[rows, None] * residual.ppf(GRID)
+        q = m[rows, None] + s[rows, None] * self._spread_out(residual)
         away = m[rows] + s[rows] * residual.median() - t[rows]
         return rows, QuantileFunction(GRID, scaler.inverse(q + optimism(Z) * away[:, None]))
 
@@ -182,8 +186,13 @@ class GPInformedSurrogate(ScaledSurrogate):
         residual = self.residuals_.predict_distribution(self._network_inputs(Z, mean, s))
         scaler = self.response_scaler_
         if of == "mean":
-            return Normal(loc=scaler.inverse(mean + s * residual.mean()), scale=scaler.scale * np.sqrt(latent))
-        return QuantileFunction(GRID, scaler.inverse(mean[:, None] + s[:, None] * residual.ppf(GRID)))
+            sd = self.spread_ * scaler.scale * np.sqrt(latent)
+            return Normal(loc=scaler.inverse(mean + s * residual.mean()), scale=sd)
+        return QuantileFunction(GRID, scaler.inverse(mean[:, None] + s[:, None] * self._spread_out(residual)))
+
+    def _spread_out(self, residual: PredictiveDistribution) -> FloatArray:
+        """Quantiles of the standardised residuals at `GRID`, moved away from their median, (n, m)."""
+        return stretch_table(residual.ppf(GRID), self.spread_)
 
     def summary(self) -> dict[str, str]:
         """What was fitted and how, in words, for reports."""
@@ -203,7 +212,7 @@ class GPInformedSurrogate(ScaledSurrogate):
     def to_state(self) -> State:
         """What the fitted surrogate keeps in its file."""
         check_is_fitted(self, "residuals_")
-        state = self._shared_state(sees_mean=self.sees_mean_).with_part("gp", self.gp_.to_state())
+        state = self._shared_state(sees_mean=self.sees_mean_, spread=self.spread_).with_part("gp", self.gp_.to_state())
         return state.with_part("residuals", self.residuals_.to_state())
 
     @classmethod
@@ -213,6 +222,7 @@ class GPInformedSurrogate(ScaledSurrogate):
         model.gp_ = FittedGP.from_state(state.nested("gp"), model.input_scaler_.n_outputs)
         model.residuals_ = QuantileSurrogate.from_state(state.nested("residuals"))
         model.sees_mean_ = state.typed("sees_mean", bool) if "sees_mean" in state.values else True  # older files
+        model.spread_ = state.number("spread", positive=True, at_most=1e9, default=1.0)
         wanted = model.input_scaler_.n_outputs + 1 + model.sees_mean_
         if model.residuals_.n_features_in_ != wanted or model.residuals_.coders_:
             raise UnreadableFile(

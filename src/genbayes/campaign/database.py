@@ -36,7 +36,7 @@ T = TypeVar("T")
 PATIENCE = 60.0  # seconds to wait for a database that is locked or out of reach
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two tries; doubled each time
 CONNECT_SECONDS = 10  # libpq's own time limit
-TURN_PAUSE = 0.001, 0.009  # seconds between two tries to be the one who writes to SQLite, drawn anew each time
+TURN_PAUSE = 0.001, 0.006  # seconds between two tries to be the one who writes to SQLite, drawn anew each time
 WRITE = "BEGIN IMMEDIATE"
 BEGIN = "genbayes_begin"  # the option of a connection that says how its transaction begins
 

@@ -301,7 +301,7 @@ class SeriesNetwork(SummaryNetwork):
     @property
     def n_outputs(self) -> int:
         """Number of summaries."""
-        return self.sizes[1] + 2 * self.sizes[0]
+        return self.sizes[1] + 8 * self.sizes[0]
 
     def forward(self, y: Tensor) -> Tensor:
         """Summaries of scaled series."""

@@ -194,7 +194,10 @@ def _tried(model: RegisteredModel) -> str:
     )
     words += [] if last == sizes[-1] else [f"to {last:,} runs"]
     words += [] if one_regime == regimes else ["if y has regimes" if regimes else "if y has one regime"]
-    words += [f"unless `{model.refines}` is far behind"] if model.refines else []
+    if model.asks == "regimes":
+        words.append(f"if `{model.refines}` finds regimes")
+    elif model.refines and model.family != "jumps":
+        words.append(f"unless `{model.refines}` is far behind")
     return ", ".join(words) or "always"
 
 

@@ -224,10 +224,10 @@ def test_the_number_of_regimes_may_be_given_but_one_with_hardly_any_runs_gets_no
 def test_regimes_are_mapped_over_the_inputs_that_matter_and_drawn_also_from_the_file(fitted, tmp_path: Path) -> None:
     model = fitted["regime"]
     found = model.map_regimes(n_values=9)
-    assert (set(found.names), found.probability.shape) == ({"x0", "x1"}, (2, 9, 9))
+    assert (set(found.names), found.probability.shape) == ({"x1", "x2"}, (2, 9, 9))
     np.testing.assert_allclose(found.probability.sum(axis=0), 1)
     assert len(found.points) == len(found.regime) == 200
-    at = [found.names.index("x0"), found.names.index("x1")]
+    at = [found.names.index("x1"), found.names.index("x2")]
     u, v = found.points[:, at].T
     assert np.mean((found.regime == found.regime[v.argmax()]) == (v > 0.3 * np.sin(3 * u))) > 0.97  # in units of x
     again = load(model.save(tmp_path / "model.gb"))

@@ -313,7 +313,7 @@ class RegimeGP(_JumpSurrogate):
             Z[:, chosen] = places
             probability += classifier.probabilities(Z) / len(others)
         columns = [scaler.numeric[j] for j in chosen]
-        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        names = getattr(self, "feature_names_in_", [f"x{j + 1}" for j in range(self.n_features_in_)])
         center, scale = scaler.center[chosen], scaler.scale[chosen]
         return RegimeMap(
             names=tuple(str(names[j]) for j in columns),

@@ -34,8 +34,9 @@ LOOK_ROWS = 1_000  # of which a GP says whether to search, where there are more 
 N_FIRST, N_MORE = 2, 5  # rounds of each start, and of the best
 FEWEST_INPUTS = 20  # distinct ones: with fewer there is no telling regimes from chance
 FEWEST_TO_CUT = 60  # runs of a regime that may be two
+APART = 2.5  # sums of two sds between the means of neighbouring peaks of y, for a reader to take them for levels
 # Standard errors that log density and CRPS of left-out runs must gain by one regime more: where rows are more than the
-# search has seen; where it has seen all of them, and so flatters itself; where regimes are as many as y has peaks.
+# search has seen; where it has seen all of them, and so flatters itself; where regimes are as many as y has levels.
 ALL, OWN, PEAKS = (3.0, 1.5), (3.5, 2.0), (1.5, 1.0)
 
 
@@ -130,13 +131,13 @@ def _choose(
 ) -> Regimes | None:
     """The candidate with as many regimes as are wanted, or as left-out runs ask for; None for one regime.
 
-    Two levels that lie apart in x may pass for one regime, which a GP bridges; a reader who sees three peaks of y
-    expects three, so that regimes which are peaks have only to be as good as fewer.
+    Two levels that lie apart in x may pass for one regime, which a GP bridges; a reader who sees three levels of y
+    expects three, so that regimes which are levels have only to be as good as fewer.
     """
     if n_regimes is not None:
         wanted = [candidate for candidate in candidates if len(candidate) == n_regimes]
         return _carried(runs, wanted[0], rng) if wanted else None
-    best, n_peaks = one, len(find_regimes(runs.y, runs.weight))
+    best, n_peaks = one, _count_peaks(runs)
     for candidate in candidates:
         found = _carried(runs, candidate, rng)
         if found is None:
@@ -147,6 +148,13 @@ def _choose(
             is_kept = is_better(found, best, runs)
         best = found if is_kept else best
     return None if best is one else best
+
+
+def _count_peaks(runs: Runs) -> int:
+    """Peaks of y with hardly anything between them: neighbours apart by more than 2.5 times the sum of their sds."""
+    mixture = find_regimes(runs.y, runs.weight)
+    gap, reach = np.diff(mixture.mean), mixture.sd[1:] + mixture.sd[:-1]
+    return len(mixture) if (gap > APART * reach).all() else 1
 
 
 def _carried(runs: Runs, found: Regimes, rng: np.random.Generator) -> Regimes | None:

@@ -43,6 +43,13 @@ def ranks(name: str) -> CalibrationReport:
     return check_calibration(theta, draws, reference, np.random.default_rng(0), log_prob=density)
 
 
+@lru_cache
+def levels(name: str) -> Any:
+    """Levels of fresh theta in their margins, (500, k): what a region's `contains` compares with its limits."""
+    _, posterior, theta, _ = fitted(name)
+    return posterior.cdf(theta[:, None])[:, 0]
+
+
 def rejected(names: Iterable[str]) -> dict[str, float]:
     """Checks that fail at 5% after Holm over all margins, joint densities and distances of these tasks."""
     p_values = holm({f"{name}: {check.name}": check.p_value for name in names for check in ranks(name).checks})
@@ -74,10 +81,11 @@ def test_joint_regions_hold_fresh_theta_as_often_as_they_say(name: str, level: f
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
 @pytest.mark.parametrize("name", TASK)
 def test_intervals_of_each_margin_hold_fresh_theta_as_often_as_they_say(name: str, level: float) -> None:
-    estimator, posterior, theta, _ = fitted(name)
+    estimator, posterior, _, _ = fitted(name)
     error = np.sqrt(level * (1 - level) * (1 / N_FRESH + 1 / len(estimator.held_out_)))
-    for j in range(theta.shape[1]):
-        share = posterior.region(level, margin=j).contains(theta[:, j : j + 1]).mean()
+    for j, tau in enumerate(levels(name).T):
+        low, high = posterior.region(level, margin=j).limits
+        share = np.mean((tau >= low) & (tau <= high))
         assert abs(share - level) < 4 * error  # up to ten margins a task: 4 fail once in 1,600
 
 

@@ -182,7 +182,7 @@ class InputScaler:
         row = np.zeros((1, self.n_inputs))
         row[0, list(self.numeric)] = self.center
         for k in np.flatnonzero(self.bend):
-            row[0, self.numeric[k]] = self.bend[k] * np.sinh(self.center[k])
+            row[0, self.numeric[k]] = self.bend[k] * np.sinh(np.clip(self.center[k], -MOST_LOG, MOST_LOG))
         return row[:, :d]
 
     def transform(self, Z: FloatArray) -> FloatArray:

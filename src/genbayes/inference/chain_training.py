@@ -26,7 +26,7 @@ from genbayes.training.loop import draw_batches
 
 SHARE_HELD_OUT, MOST_HELD_OUT = 0.1, 2_000  # pairs that say when to stop; the estimator keeps as many for checks
 MANY_PARAMETERS = 6  # beyond, fewer members are mixed: time grows with their number
-MANY_PAIRS = 5_000  # from which on training is longer
+MANY_PAIRS, VERY_MANY_PAIRS = 5_000, 20_000  # from which on training is longer, and goes on to its end
 EARLY_CHECKS = (0, 10, 20, 35)  # steps: few pairs are learnt by heart that soon
 LARGEST_GRADIENT = 5.0  # norm for each conditional, root mean square over them
 
@@ -102,7 +102,9 @@ def recipe_for(n: int, k: int) -> tuple[dict[str, int], ChainSettings]:
         sizes = {"n_members": 3, "n_hidden": 48, "n_layers": 2}
         return sizes, ChainSettings(n_steps=1_200, batch_size=128, dropout=(0.5, 0.3, 0.4), patience=6)
     sizes = {"n_members": 4 if k <= MANY_PARAMETERS else 2, "n_hidden": 64, "n_layers": 2}
-    return sizes, ChainSettings(n_steps=3_000, dropout=(0.4, 0.0, 0.1, 0.4))
+    # of very many pairs little is learnt by heart: training goes on until the rate has fallen, which sharpens variances
+    patience = 8 if n < VERY_MANY_PAIRS else 60
+    return sizes, ChainSettings(n_steps=3_000, dropout=(0.4, 0.0, 0.1, 0.4), patience=patience)
 
 
 def n_held_out(n: int) -> int:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.spatial import cKDTree
 from scipy.special import ndtri
 
-from genbayes.arrays import FloatArray, IntArray
+from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.distribution import PredictiveDistribution
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.metrics import believed, best_spread
@@ -44,6 +45,8 @@ KERNELS = {
 AUTO = "auto"  # whichever of these the runs make most probable
 # Distinct inputs at which half of what they ask for is believed.
 SPREAD_ROWS = 20
+FEWEST_RESIDUALS = 5  # that a factor is read off
+TWINS, USUAL_NEIGHBOUR = 0.01, 8  # an input this much nearer than the eighth usually is has almost a twin
 STANDARD_NORMAL: FloatArray = np.asarray(ndtri((np.arange(50) + 0.5) / 50))  # its quantiles at 50 levels
 EXACT_LIMIT = 3000  # distinct inputs; one step of the exact search then takes about a second and 200 MB
 
@@ -263,7 +266,8 @@ def held_out_spread(gp: LeavesOut, Z: FloatArray, t: FloatArray, weight: FloatAr
     (1 + widening) c^(u / (u + 20)), with the c of least mean CRPS of N(0, c^2) at the standardised leave-one-out
     residuals (`genbayes.metrics.spread`), believed the less the fewer the u distinct inputs. Residuals count alike
     whatever their scale, for the factor is one of scales. Below 1 it stops where nine in ten residuals would still lie
-    within their 90% intervals: a few large ones, as beside a jump, leave the CRPS to the many small ones.
+    within their 90% intervals: a few large ones, as beside a jump, leave the CRPS to the many small ones. Runs that
+    have almost a twin say nothing, for the twin is not left out with them.
 
     Args:
         gp: The fitted process.
@@ -275,11 +279,22 @@ def held_out_spread(gp: LeavesOut, Z: FloatArray, t: FloatArray, weight: FloatAr
     if u < 2:
         return 1.0
     mean, latent, noise = gp.leave_out(Z)
-    r = (t - mean) / np.sqrt(latent + noise)
+    alone = _stand_alone(gp.distinct_inputs / gp.length_scales)[match_rows(gp.distinct_inputs, Z)]
+    if alone.sum() < FEWEST_RESIDUALS:
+        return 1 + widening(gp.length_scales, u)
+    r, weight = ((t - mean) / np.sqrt(latent + noise))[alone], weight[alone]
     c = best_spread(np.broadcast_to(STANDARD_NORMAL, (len(r), len(STANDARD_NORMAL))), r, weight)
     if c < 1:
         c = min(1.0, max(c, _ninth_tenth(np.abs(r), weight) / float(ndtri(0.95))))
     return (1 + widening(gp.length_scales, u)) * believed(c, u, SPREAD_ROWS)
+
+
+def _stand_alone(W: FloatArray) -> BoolArray:
+    """Whether each scaled input, (u, p), has no other far nearer than inputs usually are, (u,)."""
+    if len(W) > EXACT_LIMIT:
+        return np.ones(len(W), dtype=bool)  # so many lie close together anyway
+    distance, _ = cKDTree(W).query(W, k=min(USUAL_NEIGHBOUR, len(W) - 1) + 1)
+    return np.asarray(distance[:, 1] >= TWINS * np.median(distance[:, -1]))
 
 
 def _ninth_tenth(size: FloatArray, weight: FloatArray) -> float:

@@ -68,9 +68,9 @@ def compare(
 
     Example: genbayes compare runs.csv --target y --report compare.html
     """
-    from genbayes.validation import check_jobs
-
     print_start(f"Reading {runs.name} ...", quiet or as_json)
+    from genbayes.validation import check_jobs  # after the first line, which must not wait for NumPy
+
     check_paths([runs], {"--output": output, "--report": report})
     settings = {
         "candidates": parse_names(candidates),

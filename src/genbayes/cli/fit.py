@@ -87,9 +87,9 @@ def fit(
 
     Example: genbayes fit runs.csv --target y -o model.gb
     """
-    from genbayes.validation import check_jobs
-
     print_start(f"Reading {runs.name} ...", quiet or as_json)
+    from genbayes.validation import check_jobs  # after the first line, which must not wait for NumPy
+
     settings = {
         "categorical": parse_names(categorical),
         "y_bounds": parse_bounds(bounds),

@@ -20,7 +20,6 @@ from genbayes.cli.console import (
     shows_progress,
 )
 from genbayes.cli.options import AsJson, Seed, parse_names, shell_word
-from genbayes.cli.spaces import parse_prior
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -75,6 +74,8 @@ def fit(
     from genbayes.data.columns import select_inputs
 
     print_start(f"Reading {simulations.name} ...", quiet or as_json)
+    from genbayes.cli.spaces import parse_prior  # after the first line, for it loads NumPy and SciPy
+
     check_paths([simulations], {"--output": output})
     parameters, responses = _columns(theta, "--theta"), _columns(y, "--y")
     both = [name for name in parameters if name in responses]

@@ -71,6 +71,17 @@ def test_a_jump_is_left_to_a_model_of_regimes() -> None:
     assert model.predict_distribution(X).crps(y).mean() < 0.7 * alone
 
 
+def test_a_model_of_regimes_that_found_one_is_not_called_a_gp_of_each() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(80, 1))
+    y = np.sin(6 * X[:, 0]) + (0.02 + X[:, 0] ** 2) * rng.standard_normal(80)
+    model = choose(["gp", "regime-gp"], (X, y), n_folds=3)
+    assert model.report_.chosen == ("regime-gp",)
+    assert entry(model, "regime-gp").title == "GP with noise of any shape"
+    assert "The GP with noise of any shape had the lowest CRPS" in model.report_.reason
+    assert "each regime" not in str(model.report_)
+
+
 def test_a_jump_of_the_slope_that_y_alone_hides_is_found_and_told() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (150, 3))

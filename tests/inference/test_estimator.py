@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -136,6 +137,8 @@ def test_a_function_as_summary_is_applied_and_refused_by_save(tmp_path: Path) ->
         ([[0.1], [0.2]], "y must have 2 values as in fit, got 1"),
         ([0.1, np.nan], r"y must be finite, got NaN or infinity in 1 of 1 rows \(row 0\)"),
         (["a", "b"], "y must be numbers"),
+        (np.empty((0, 2)), "y must have at least one observation, got none"),
+        (pd.DataFrame({"Y2": [0.1], "y1": [0.2]}), "y must have the columns y1, y2, got Y2, y1"),
     ],
 )
 def test_an_observation_that_cannot_be_one_is_refused(fitted: PosteriorEstimator, y: Any, sentence: str) -> None:

@@ -80,6 +80,7 @@ REFUSED = {
     "own": ([Foreign(a=0, b=1, name="norm")(loc=0)], "SciPy has by name"),
     "vector": ([stats.norm([0, 1], 1)], "one distribution a parameter"),
     "improper": ([stats.uniform(0, np.inf)], "must be proper"),
+    "no bound": ([stats.truncnorm(0, np.inf)], "numbers or quartiles are not finite; .* a far bound"),
     "nan": ([stats.norm(np.nan, 1)], "must be proper"),
     "no scale": ([stats.norm(0, 0)], "must be proper"),
     "negative scale": ({"a": stats.norm(0, -1)}, "for 'a'"),
@@ -121,6 +122,13 @@ def test_a_constant_parameter_fills_no_box() -> None:
 def test_columns_of_a_frame_are_found_by_name() -> None:
     prior = as_prior({"a": stats.norm(0, 1), "b": stats.uniform(5, 1)})
     assert prior.take(pd.DataFrame({"b": [5.5], "a": [0.1]})).tolist() == [[0.1, 5.5]]
+    assert prior.take(pd.DataFrame({"u": [0.1], "v": [5.5]})).tolist() == [[0.1, 5.5]]
+
+
+def test_columns_of_which_only_some_are_the_prior_s_are_not_taken_by_position() -> None:
+    prior = as_prior({"a": stats.norm(0, 1), "b": stats.norm(0, 1)})
+    with pytest.raises(InvalidInput, match="theta must have the columns a, b, got B, a; rename"):
+        prior.take(pd.DataFrame({"B": [0.5], "a": [0.1]}))
 
 
 @pytest.mark.parametrize(

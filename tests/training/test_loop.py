@@ -178,6 +178,16 @@ def test_a_member_draws_only_its_own_rows() -> None:
     assert set(seen[1].tolist()) == set(range(5, 10))
 
 
+@pytest.mark.parametrize("size", [None, 4, 99])
+def test_members_of_unequal_numbers_of_rows_see_all_of_theirs_about_equally_often(size: int | None) -> None:
+    batches = draw_batches([torch.arange(10), torch.arange(10, 17)], size, generators(2), CPU)
+    seen = torch.cat([next(batches) for _ in range(200)], dim=1)
+    for member, (first, end) in zip(seen, [(0, 10), (10, 17)], strict=True):
+        count = torch.bincount(member, minlength=17)
+        assert count.sum() == count[first:end].sum()
+        assert count[first:end].min() > 0.8 * count[first:end].max()
+
+
 def test_a_batch_as_large_as_the_data_is_all_of_it_in_order() -> None:
     batches = draw_batches([torch.arange(10)], 10, generators(1), CPU)
     assert next(batches).tolist() == next(batches).tolist() == [list(range(10))]

@@ -26,6 +26,7 @@ from genbayes.data.weights import as_checked
 from genbayes.deadline import OutOfTime, deadline, now
 from genbayes.errors import InvalidInput, OutOfReach
 from genbayes.models.protocols import BuildsOn, Fits, YieldsToRival, gives_out_of_fold
+from genbayes.models.regimes.em import HasRegimes
 from genbayes.models.registry import Facts, find_model, registered_models
 
 NO_TIME = "no time"
@@ -48,6 +49,7 @@ class Candidate:
         probe: Seed to an unfitted quick version, or None.
         refines: Name of the candidate that it builds on; empty for none.
         asks: What residuals of that one must show before this is fitted: "uneven", "shape" or nothing.
+        title_of_one: What it is where it has found a single regime; empty for the same.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Candidate:
     probe: Callable[[int], Fits] | None = None
     refines: str = ""
     asks: str = ""
+    title_of_one: str = ""
 
 
 def choose_candidates(wanted: Sequence[str] | Mapping[str, Fits | None] | None, facts: Facts) -> list[Candidate]:
@@ -84,7 +87,16 @@ def _registered(name: str, facts: Facts) -> Candidate:
     model = find_model(name, "candidates")
     quick = replace(model, settings={**model.settings, **model.probe}) if model.probe else None
     probe = None if quick is None else partial(quick.make, facts)
-    return Candidate(name, model.title, partial(model.make, facts), model.family, probe, model.refines, model.asks)
+    return Candidate(
+        name,
+        model.title,
+        partial(model.make, facts),
+        model.family,
+        probe,
+        model.refines,
+        model.asks,
+        model.title_of_one,
+    )
 
 
 def _own(name: object, model: Fits) -> Candidate:
@@ -226,6 +238,13 @@ class Trial:
     model: Fits | None = None
     part: Fits | None = None
     n_learnt: int = 0
+
+    @property
+    def title(self) -> str:
+        """What was fitted, for people; before a fit, what would be."""
+        fitted = self.part if self.model is None else self.model
+        is_one = isinstance(fitted, HasRegimes) and len(fitted.regimes_) == 1
+        return (self.candidate.title_of_one if is_one else "") or self.candidate.title
 
     @property
     def is_alive(self) -> bool:

@@ -256,7 +256,7 @@ def _entry(trials: Trials, name: str, weight: float, best: FloatArray) -> Entry:
     behind, behind_se = mean_and_error((scores - best)[both], trials.data.weight[both]) if both.any() else (None, None)
     return Entry(
         name=name,
-        title=trial.candidate.title,
+        title=trial.title,
         crps=mean,
         crps_se=se,
         n_scored=int(known.sum()),

@@ -153,7 +153,10 @@ class CheckedEstimator:
                 )
             return [y[name] for name in wanted]
         labels = y.columns if hasattr(y, "columns") else y.index if hasattr(y, "iloc") else ()
-        return y[wanted] if len(labels) and sorted(map(str, labels)) == sorted(wanted) else y
+        found = sorted(map(str, labels))
+        if hasattr(y, "columns") and found != sorted(wanted) and set(found) & set(wanted):
+            raise InvalidInput(f"y must have the columns {', '.join(wanted)}, got {', '.join(map(str, labels))}")
+        return y[wanted] if len(labels) and found == sorted(wanted) else y
 
     def _require_fit(self) -> None:
         if not hasattr(self, "held_out_"):

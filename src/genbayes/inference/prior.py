@@ -105,7 +105,7 @@ class Prior:
     def take(self, theta: Any) -> FloatArray:
         """Parameters as users give them, (n, k) inside the support, or why they are none.
 
-        A data frame is read by its column names where it has those of the prior.
+        A data frame is read by its column names where it has those of the prior, by position where it has none of them.
 
         Example:
             >>> as_prior(Box.unit(1)).take([[0.5], [1.5]])
@@ -150,6 +150,11 @@ class Prior:
         columns = getattr(theta, "columns", None)
         if columns is not None and sorted(map(str, columns)) == sorted(self.names):
             theta = theta[list(self.names)]
+        elif columns is not None and set(map(str, columns)) & set(self.names):
+            raise InvalidInput(
+                f"theta must have the columns {', '.join(self.names)}, got {', '.join(map(str, columns))}; "
+                "rename or drop columns, or pass an array"
+            )
         values = np.asarray(theta, dtype=object if columns is not None else None)
         if values.ndim == 1 and self.k == 1:
             values = values[:, None]
@@ -270,8 +275,8 @@ def _check_margin(margin: Any, name: str) -> None:
     quartiles = margin.ppf([0.25, 0.75]) if proper else np.full(2, np.nan)
     if not np.isfinite(quartiles).all() or not quartiles[0] < quartiles[1]:
         raise InvalidInput(
-            f"prior must be proper, got {dist.name}{values} for {name!r}, which has no finite quartiles; "
-            "give it finite numbers and a positive scale"
+            f"prior must be proper, got {dist.name}{values} for {name!r}, whose numbers or quartiles are not finite; "
+            "give it finite numbers, a far bound where there is none, and a positive scale"
         )
 
 

@@ -419,6 +419,8 @@ def _is_packed(there: Tensor) -> bool:
 
 
 def _finite_observations(values: Array) -> Array:
+    if not len(values):
+        raise InvalidInput(f"y must have at least one observation, got none: shape {values.shape}")
     bad = np.asarray(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
     if bad.any():
         raise InvalidInput(

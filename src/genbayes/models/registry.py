@@ -55,6 +55,7 @@ class RegisteredModel:
     Attributes:
         name: Its key in `candidates=`, on the command line and in benchmarks.
         title: What it is, for people.
+        title_of_one: What it is where it has found a single regime; empty for the same.
         home: Its class, or where the class is imported from when it is needed: "module:Class".
         disk_name: What files call the class; once there are files it is never changed.
         settings: Constructor arguments that make it this model and no other of its class.
@@ -81,6 +82,7 @@ class RegisteredModel:
     family: str = ""
     probe: Mapping[str, Any] = field(default_factory=dict)
     asks: str = ""
+    title_of_one: str = ""
 
     def load_class(self) -> Any:
         """The class, imported if it has not been."""
@@ -144,6 +146,7 @@ OURS = (
         worth_trying=lambda facts: facts.n <= MOST_RUNS_FOR_GP,
         refines="gp",
         family="jumps",
+        title_of_one="GP with noise of any shape",
     ),
     RegisteredModel(
         name="jump-gp",

@@ -121,7 +121,7 @@ class Training:
         self.best = BestWeights(self.weights, settings.patience)
         self.batches = draw_batches(learn, settings.batch_size, generators, self.weights.flat.device)
         size = settings.batch_size
-        self.per_epoch = 1 if size is None else max(1, math.ceil(len(learn[0]) / size))
+        self.per_epoch = 1 if size is None else max(1, math.ceil(max(len(rows) for rows in learn) / size))
         self.notes: list[tuple[float, float]] = []
         self.n_steps, self.end_of_round = 0, 0  # steps done so far; epoch at which the present round ends
         self.is_unfinished = False  # whether held-out scores were still falling at the end of a round
@@ -244,10 +244,11 @@ def draw_batches(
     """Row numbers of one mini-batch after another, shape (K, b), without end.
 
     A member sees each of its rows once per epoch; a short last batch is filled from the next epoch. Without a batch
-    size, or with one as large as the rows, every batch is all of them, in order.
+    size, or with one as large as the rows, every batch is all of them, in order. A member that has fewer rows than
+    others sees some of them twice in an epoch, others each time.
 
     Args:
-        learn: Row numbers that each member learns from, of equal length.
+        learn: Row numbers that each member learns from.
         batch_size: Rows of a mini-batch.
         generators: One per member, for its order.
         device: Where the row numbers are needed.
@@ -256,15 +257,22 @@ def draw_batches(
         >>> next(draw_batches([torch.arange(3)], None, [torch.Generator()], torch.device("cpu")))
         tensor([[0, 1, 2]])
     """
-    everything = torch.stack(list(learn))
-    if batch_size is None or batch_size >= everything.shape[1]:
-        everything = everything.to(device)
+    most = max(len(rows) for rows in learn)
+    batch_size = most if batch_size is None else min(batch_size, most)
+    if batch_size == most and all(len(rows) == most for rows in learn):
+        everything = torch.stack(list(learn)).to(device)
         while True:
             yield everything
     waiting = torch.empty(len(learn), 0, dtype=torch.int64)
     while True:
         if waiting.shape[1] < batch_size:
-            orders = [rows[torch.randperm(len(rows), generator=g)] for rows, g in zip(learn, generators, strict=True)]
+            orders = [_shuffled(rows, most, generator) for rows, generator in zip(learn, generators, strict=True)]
             waiting = torch.cat([waiting, torch.stack(orders)], dim=1)
         yield waiting[:, :batch_size].to(device)
         waiting = waiting[:, batch_size:]
+
+
+def _shuffled(rows: Tensor, size: int, generator: torch.Generator) -> Tensor:
+    """All rows in random order, (n,) -> (size,); where they are fewer, some of them again."""
+    orders = [rows[torch.randperm(len(rows), generator=generator)] for _ in range(math.ceil(size / len(rows)))]
+    return torch.cat(orders)[:size]

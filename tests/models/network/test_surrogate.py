@@ -232,3 +232,10 @@ def test_one_response_in_a_hundred_that_is_off_by_a_million_leaves_the_others_as
     lower, upper = model.predict_interval(at, level=0.8)
     assert np.abs(model.predict_quantiles(at, 0.5) - np.sin(6 * at[:, 0])).mean() < 0.2
     assert np.median(upper - lower) < 1.5
+
+
+def test_inputs_may_be_repeated_unequally_often() -> None:
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.arange(20.0), rng.integers(1, 6, 20))[:, None]
+    model = QuantileSurrogate(n_members=5, n_epochs=2, random_state=0).fit(X, X[:, 0] + rng.standard_normal(len(X)))
+    assert np.isfinite(model.predict(X)).all()

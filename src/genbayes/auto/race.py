@@ -208,7 +208,8 @@ def team_of(trials: Trials) -> tuple[list[str], IntArray]:
 
 
 def _nothing_works(trials: Trials) -> InvalidInput:
-    if all(trial.note == NO_TIME for trial in trials.trials.values()):
+    tried = {trial.note for trial in trials.trials.values() if not trial.note.startswith("not tried")}
+    if tried == {NO_TIME}:
         return InvalidInput(
             f"time_limit must leave time for at least one candidate, got {trials.clock.limit!r} seconds for "
             f"{len(trials.data)} rows; raise it, or name a quick one: candidates=['gp']"

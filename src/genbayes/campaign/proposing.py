@@ -61,8 +61,8 @@ def register_proposer(name: str, make: Home) -> None:
     Example:
         >>> from genbayes.design import ModelProposer
         >>> register_proposer("paper", lambda: ModelProposer("ensemble", "disagreement"))
-        >>> sorted(registered_proposers())[:3]
-        ['model', 'paper', 'random']
+        >>> "paper" in registered_proposers()
+        True
         >>> forget = _own.pop("paper")
     """
     if not isinstance(name, str) or not name.strip():

@@ -1,4 +1,4 @@
-"""What `ConformalSurrogate` is given: rows, which of them calibrate, groups that are calibrated apart, and the model.
+"""What `ConformalSurrogate` is given: rows, which of them calibrate, and the model.
 
 Rows are checked once as a whole, then handed to models in parts. Models of this library have their own door, which is
 used here on the whole table, so that messages name the user's rows and not those of a part. Of other models only the
@@ -28,6 +28,7 @@ from sklearn.utils.validation import (
 )
 
 from genbayes.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from genbayes.conformal.groups import Groups
 from genbayes.conformal.recalibration import ScoreMap, highest_level, require_support, rows_needed
 from genbayes.data import as_table, check_fit_data, check_predict_data, learn_categories, require_variation
 from genbayes.data.columns import MIN_ROWS, is_frame
@@ -40,8 +41,6 @@ from genbayes.models.base import ScaledSurrogate
 from genbayes.models.protocols import Fits, Predicts
 from genbayes.validation import describe_rows, require_no_dates
 
-Label = str | int | float | bool
-SHOWN_LABELS = 8  # a message lists this many known groups
 SHARE = 0.25  # of the rows that calibrate if the user does not say
 ENOUGH = 1_000  # calibration rows of a group: its coverage then varies by 1% (sd), and the model gains more by others
 
@@ -228,87 +227,6 @@ def _check_response(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tup
         what = "NaN" if np.isnan(response).any() else "infinity"
         raise InvalidInput(f"Input y contains {what}. It is in {describe_rows(bad)}; drop or repair them.")
     return X, response
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Groups of rows that are calibrated apart, so that coverage holds within each (Mondrian: Vovk et al. 2005).
-
-    They are kept in the order of their codes; none if all rows are calibrated together.
-
-    Attributes:
-        labels: Distinct names of the groups.
-    """
-
-    labels: tuple[Label, ...] = ()
-
-    @classmethod
-    def learn(cls, groups: ArrayLike | None, n: int) -> Groups:
-        """The groups of n rows; None for no groups.
-
-        Example:
-            >>> Groups.learn(["b", "a", "b"], 3).labels
-            ('a', 'b')
-        """
-        if groups is None:
-            return cls()
-        return cls(tuple(sorted(set(_as_labels(groups, n)), key=lambda label: (isinstance(label, str), label))))
-
-    def __len__(self) -> int:
-        return max(len(self.labels), 1)
-
-    def encode(self, groups: ArrayLike | None, n: int) -> IntArray:
-        """Number of the group of each of n rows, shape (n,); zeros if there are no groups.
-
-        Example:
-            >>> Groups(("a", "b")).encode(["b", "a", "b"], 3)
-            array([1, 0, 1])
-        """
-        if groups is None and not self.labels:
-            return np.zeros(n, dtype=np.int64)
-        if groups is None:
-            raise InvalidInput(
-                f"groups must be given, since fit was given groups ({self._listed()}); pass one label a row"
-            )
-        if not self.labels:
-            raise InvalidInput("groups must be left out, since fit was given none; fit again with groups=")
-        asked = _as_labels(groups, n)
-        code_of = {label: code for code, label in enumerate(self.labels)}
-        codes = np.array([code_of.get(label, -1) for label in asked], dtype=np.int64)
-        unknown: BoolArray = codes < 0
-        if unknown.any():
-            first = asked[int(np.flatnonzero(unknown)[0])]
-            raise InvalidInput(
-                f"groups must be among those of fit ({self._listed()}), got {first!r} in {describe_rows(unknown)}; "
-                "calibrate with rows of that group"
-            )
-        return codes
-
-    def whose(self, code: int) -> str:
-        """Words that say which group is meant, empty if there are no groups.
-
-        Example:
-            >>> Groups(("a", "b")).whose(1)
-            " in group 'b'"
-        """
-        return f" in group {self.labels[code]!r}" if self.labels else ""
-
-    def _listed(self) -> str:
-        more = ", ..." if len(self.labels) > SHOWN_LABELS else ""
-        return ", ".join(repr(label) for label in self.labels[:SHOWN_LABELS]) + more
-
-
-def _as_labels(groups: ArrayLike, n: int) -> list[Label]:
-    """One label per row as plain text or numbers."""
-    raw = np.asarray(groups, dtype=object)
-    if raw.shape != (n,):
-        raise InvalidInput(f"groups must have shape ({n},), one label per row, got {raw.shape}")
-    labels = [value.item() if isinstance(value, np.generic) else value for value in raw.tolist()]
-    bad = np.array([not isinstance(label, Label) or label != label for label in labels], dtype=bool)
-    if bad.any():
-        first = labels[int(np.flatnonzero(bad)[0])]
-        raise InvalidInput(f"groups must be text or numbers, got {first!r} in {describe_rows(bad)}; name them")
-    return labels
 
 
 def draw_split(

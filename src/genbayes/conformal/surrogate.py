@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
+from genbayes.conformal.groups import Groups
 from genbayes.conformal.recalibration import (
     Recalibration,
     ScoreMap,
@@ -25,7 +26,6 @@ from genbayes.conformal.recalibration import (
     table_levels,
 )
 from genbayes.conformal.rows import (
-    Groups,
     Rows,
     check_model,
     check_new,

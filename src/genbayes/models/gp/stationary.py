@@ -252,7 +252,7 @@ def widening(length: FloatArray, n: int) -> float:
         n: Distinct inputs.
 
     Example:
-        >>> widening(np.array([1.0, 2.0, 1e5]), 27)
+        >>> round(widening(np.array([1.0, 2.0, 1e5]), 27), 6)
         0.2
     """
     n_active = int(np.sum(length < INERT * length.min()))

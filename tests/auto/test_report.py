@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genbayes.auto.report import Entry, SelectionReport, sparse_regions
+from genbayes.auto.report import Entry, SelectionReport, _distance, sparse_regions
 
 REPORT = SelectionReport(
     entries=(
@@ -59,6 +59,14 @@ def test_the_columns_of_the_table_stand_under_their_heads() -> None:
     for title in ("CRPS", "rows", "seconds"):
         end = head.index(title) + len(title)
         assert all(row[end - 1] != " " and row[end] == " " for row in rows)
+
+
+def test_a_twin_of_the_best_scored_the_same_and_was_not_given_up() -> None:
+    best = REPORT.entries[0]
+    twin = replace(best, name="regime-gp", title="GP of each regime", weight=0.0, note="found one regime: the same")
+    assert _distance(best, twin) == "; the GP of each regime scored the same"
+    report = replace(REPORT, entries=(best, twin))
+    assert report.tally == "1 of 2 surrogates scored in full, 1 the same as another."
 
 
 def test_it_survives_json() -> None:

@@ -303,6 +303,7 @@ def test_a_failed_run_is_tried_again(budgeted, tmp_path) -> None:
 def test_several_responses_go_through_every_command(ask, tmp_path) -> None:
     created = ask("design", "create", *WHERE, *INPUTS, "--n-initial", "3", "--budget", "3", "--responses", "drag, lift")
     assert "responses       drag, lift" in created.out
+    assert "1 --y DRAG,LIFT --lease 1" in ask("design", "ask", *WHERE).lines
     told = ask("design", "tell", *WHERE, "1", "--y", "-1,2.5")
     assert (told.code, told.out) == (0, "Recorded trial 1: drag = -1.0, lift = 2.5\n")
     wrong = ask("design", "tell", *WHERE, "2", "--y", "1")

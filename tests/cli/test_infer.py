@@ -25,6 +25,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     PosteriorEstimator(parse_prior(PRIOR[1::2], ["a", "b"]), random_state=0).fit(theta, y).save(folder / "p.gb")
     pd.DataFrame({"s2": [0.5], "s1": [0.2]}).to_csv(folder / "one.csv", index=False)
     pd.DataFrame({"s1": [0.2, 50.0], "s2": [0.5, 0.0]}).to_csv(folder / "two.csv", index=False)
+    pd.DataFrame({"s1": [50.0], "s2": [0.0]}).to_csv(folder / "far.csv", index=False)
     pd.DataFrame({"s1": rng.normal(size=50), "s2": rng.normal(size=50)}).to_csv(folder / "again.csv", index=False)
     return folder
 
@@ -66,6 +67,19 @@ def test_a_page_of_one_of_many_observations_with_predictions_of_ones_own(ask, fi
     assert "Warning: y lies outside what was simulated: 1 of 2 rows (row 1), in row 1 s1 = 50" in answer.err
     assert read_table("d.csv")["observation"].tolist() == [1] * 20 + [2] * 20
     assert "From 50 simulations with draws from the posterior" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("words", [["predict"], ["evaluate", "--target", "s1"]])
+def test_a_posterior_is_no_surrogate(ask, files, words: list[str]) -> None:
+    answer = ask(*words, str(files / "p.gb"), str(files / "one.csv"))
+    assert answer.code == 2
+    assert "MODEL must be a file that fit wrote, got PosteriorEstimator in p.gb; try genbayes infer sample" in answer.err
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_page_does_not_repeat_the_warning(ask, files) -> None:
+    answer = ask("infer", "sample", str(files / "p.gb"), str(files / "far.csv"), "--report", "page.html", "-n", "20")
+    assert answer.err.count("outside what was simulated") == 1
 
 
 @pytest.mark.filterwarnings("default")

@@ -137,7 +137,7 @@ class SelectionReport:
             '1 of 2 surrogates scored in full, 1 had no time.'
         """
         begins = {"a quick version": "by a quick version only", "not tried": "not tried", "stopped": "stopped early"}
-        begins[NO_TIME] = "had no time"
+        begins |= {NO_TIME: "had no time", "found one regime": "the same as another"}
         rest = [entry for entry in self.entries if entry.note or entry.crps is None]
         words = [next((said for begin, said in begins.items() if e.note.startswith(begin)), "") for e in rest]
         words = [word or ("failed" if e.crps is None else "given up") for word, e in zip(words, rest, strict=True)]
@@ -317,6 +317,8 @@ def _distance(best: Entry, second: Entry) -> str:
     """How far the second is behind, and whether that is more than chance."""
     assert second.behind is not None
     assert second.behind_se is not None
+    if second.lag in ("best", "the same"):
+        return f"; the {second.title} scored the same"
     if second.behind <= second.behind_se:
         return f"; the {second.title} was level with it ({second.lag})"
     share = "" if not best.crps else f" ({second.behind / best.crps:.0%})"

@@ -150,9 +150,10 @@ def ask(
         return
     columns = ["trial", *campaign.space.names, "lease"]
     print_table("", columns, [_trial_row(trial) for trial in trials])
-    first = trials[0]
+    first, responses = trials[0], campaign.settings.responses
+    value = "VALUE" if len(responses) == 1 else shell_word(",".join(responses).upper())
     print_next(
-        f"genbayes design tell {shell_word(url)} {shell_word(name)} {first.number} --y VALUE --lease {first.lease}"
+        f"genbayes design tell {shell_word(url)} {shell_word(name)} {first.number} --y {value} --lease {first.lease}"
     )
 
 

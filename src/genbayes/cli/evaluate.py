@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from genbayes.cli.console import check_paths, print_json, print_next, print_scores
-from genbayes.cli.options import AsJson, DropMissing, ModelFile, Target
+from genbayes.cli.options import AsJson, DropMissing, ModelFile, Target, load_surrogate
 
 
 def evaluate(
@@ -25,14 +25,13 @@ def evaluate(
 
     Example: genbayes evaluate model.gb held_out.csv --target y --report report.html
     """
-    from genbayes import load
     from genbayes.data import read_table
     from genbayes.data.columns import take_inputs_and_target
     from genbayes.diagnostics import assess
     from genbayes.report import write_assessment
 
     check_paths([model, held_out], {"--report": report})
-    surrogate = load(model)
+    surrogate = load_surrogate(model)
     X, y = take_inputs_and_target(surrogate, read_table(held_out), target, "drop" if drop_missing else "error")
     if report is None:
         scores = assess(surrogate, X, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +21,7 @@ from genbayes.cli.console import (
     shows_progress,
 )
 from genbayes.cli.options import AsJson, Seed, parse_names, shell_word
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, OutsideSimulations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,7 +173,7 @@ def _load(path: Path) -> PosteriorEstimator:
     found = load(path)
     if not isinstance(found, PosteriorEstimator):
         raise InvalidInput(
-            f"POSTERIOR must be a file that infer fit wrote, got a {type(found).__name__} in {path.name}"
+            f"POSTERIOR must be a file that infer fit wrote, got {type(found).__name__} in {path.name}"
         )
     return found
 
@@ -204,7 +205,9 @@ def _write_report(
     simulated = None if predictive is None else _responses(estimator, read_table(predictive)).to_numpy()
     which = f"row {row} of {observed.name}" if len(table) > 1 else observed.name
     y = table.iloc[row - 1].to_numpy()
-    write_inference(page, estimator, y, title=f"Posterior given {which}", predictive=simulated)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OutsideSimulations)  # said once already, for all rows; the page says it too
+        write_inference(page, estimator, y, title=f"Posterior given {which}", predictive=simulated)
 
 
 def _summary(posterior: Posterior) -> list[dict[str, Any]]:

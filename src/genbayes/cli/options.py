@@ -7,7 +7,7 @@ command line; what the values mean is checked where they are used.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -47,6 +47,17 @@ def read_runs(
     if len(y) < MIN_ROWS:
         raise InvalidInput(f"At least {MIN_ROWS} runs are needed; the table has {len(y)}")
     return X, y, len(table) - len(y)
+
+
+def load_surrogate(path: Path) -> Any:
+    """The surrogate in a model file; a posterior, which answers another question, is refused."""
+    from genbayes import load
+
+    found = load(path)
+    if not hasattr(found, "predict_distribution"):
+        name = type(found).__name__
+        raise InvalidInput(f"MODEL must be a file that fit wrote, got {name} in {path.name}; try genbayes infer sample")
+    return found
 
 
 def parse_names(text: str | None) -> list[str] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from genbayes.cli.console import check_paths, print_facts, print_json, print_table, print_warning
-from genbayes.cli.options import AsJson, DropMissing, ModelFile, parse_levels
+from genbayes.cli.options import AsJson, DropMissing, ModelFile, load_surrogate, parse_levels
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def predict(
     """
     import numpy as np
 
-    from genbayes import load
     from genbayes.data import check_table_path, read_table, write_table
     from genbayes.data.columns import drop_missing as leave_out
     from genbayes.data.columns import input_names, take_inputs
@@ -56,7 +55,7 @@ def predict(
     check_paths([model, new], {"--output": output})
     if output is not None:
         check_table_path(output)
-    surrogate = load(model)
+    surrogate = load_surrogate(model)
     table = read_table(new)
     if drop_missing:
         table = leave_out(table, input_names(surrogate, list(table.columns)))

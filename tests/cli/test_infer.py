@@ -73,7 +73,9 @@ def test_a_page_of_one_of_many_observations_with_predictions_of_ones_own(ask, fi
 def test_a_posterior_is_no_surrogate(ask, files, words: list[str]) -> None:
     answer = ask(*words, str(files / "p.gb"), str(files / "one.csv"))
     assert answer.code == 2
-    assert "MODEL must be a file that fit wrote, got PosteriorEstimator in p.gb; try genbayes infer sample" in answer.err
+    assert (
+        "MODEL must be a file that fit wrote, got PosteriorEstimator in p.gb; try genbayes infer sample" in answer.err
+    )
 
 
 @pytest.mark.filterwarnings("default")

@@ -172,9 +172,7 @@ def _load(path: Path) -> PosteriorEstimator:
 
     found = load(path)
     if not isinstance(found, PosteriorEstimator):
-        raise InvalidInput(
-            f"POSTERIOR must be a file that infer fit wrote, got {type(found).__name__} in {path.name}"
-        )
+        raise InvalidInput(f"POSTERIOR must be a file that infer fit wrote, got {type(found).__name__} in {path.name}")
     return found
 
 

@@ -119,6 +119,8 @@ def test_runs_are_drawn_in_their_order_by_kind(campaign) -> None:
     ax = draw_order(campaign.records())
     drawn = {line.get_label(): line.get_xdata().tolist() for line in ax.get_lines()}
     assert drawn == {"initial": [1, 3, 4], "later": [5, 6], "failed": [2]}
+    ax.set_xlim(0.4, 12.6)
+    assert all(tick == round(tick) for tick in ax.get_xticks())  # there is no trial 2.5
 
 
 def test_every_pair_of_inputs_has_a_panel_with_every_ended_run_and_its_own_scale(campaign) -> None:

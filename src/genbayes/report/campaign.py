@@ -153,6 +153,7 @@ def draw_curve(curve: LearningCurve) -> Axes:
 def draw_order(records: Sequence[Record], shown: Shown = ONE) -> Axes:
     """Responses in the order of the trials; failed ones along the bottom."""
     ax = new_axes(MEDIUM)
+    ax.locator_params("x", integer=True)
     floor = min((shown.value(record) for record in records if record.responses), default=0.0)
     for kind, colour, marker in KINDS:
         mine = [record for record in records if _kind(record) == kind]

@@ -82,6 +82,11 @@ def test_a_model_of_regimes_that_found_one_is_not_called_a_gp_of_each() -> None:
     assert "each regime" not in str(model.report_)
 
 
+def test_a_candidate_that_scores_the_same_as_the_best_is_said_to() -> None:
+    reason = choose(["gp", "regime-gp"], smooth(40), n_folds=3).report_.reason
+    assert "; the GP with noise of any shape scored the same." in reason
+
+
 def test_a_jump_of_the_slope_that_y_alone_hides_is_found_and_told() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (150, 3))

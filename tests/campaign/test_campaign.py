@@ -378,6 +378,13 @@ def test_a_campaign_may_tell_several_responses_each_a_column(make_campaign, url:
     assert campaign.run(lambda x: (x["x"], -x["x"]), budget=5).n_done == 1
 
 
+def test_a_series_with_the_names_of_the_responses_is_read_by_name(make_campaign) -> None:
+    campaign = make_campaign(responses=["s1", "s2"])
+    for y in (pd.Series({"s2": 2.0, "s1": 1.0}), pd.Series([1.0, 2.0]), {"s2": 2.0, "s1": 1.0}):
+        assert campaign.tell(campaign.ask(), y) == "counted"
+    assert campaign.to_frame()[["s1", "s2"]].dropna().to_numpy().tolist() == [[1.0, 2.0]] * 3
+
+
 @pytest.mark.parametrize(
     ("y", "reason"),
     [

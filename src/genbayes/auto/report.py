@@ -22,6 +22,7 @@ from genbayes.persistence import as_type
 EDGE = 0.2  # of an input's range, at either end, is looked at for thin coverage
 THIN = 0.25  # share of the rows that an even design would have there, below which it is called thin
 ROUNDING = 1e-6  # a difference of this share of a score is the rounding of a computation
+TWINS = ("best", "the same")  # lags of a candidate beside the best that predicts as it does
 QUICK = "a quick version on"  # what a note says of a candidate that was not fitted in full
 FEW_ROWS = 100  # below, coverage is known to a few percent only
 
@@ -295,7 +296,7 @@ def _reasons(
         return [f"Only the {best.title} was tried."]
     told = [f"Only quick versions finished in {limit:g} s."] if limit and QUICK in best.note else []
     on = f"on {n_rows:,} rows that no model had seen"
-    rivals = sorted((entry for entry in scored if entry is not best), key=lambda entry: entry.behind or 0.0)
+    rivals = sorted((e for e in scored if e is not best), key=lambda e: (e.lag in TWINS, e.behind or 0.0))
     if rivals:
         told.append(f"The {best.title} had the lowest CRPS {on}{_distance(best, rivals[0])}.")
     chosen = [entry for entry in entries if entry.weight > 0]
@@ -317,7 +318,7 @@ def _distance(best: Entry, second: Entry) -> str:
     """How far the second is behind, and whether that is more than chance."""
     assert second.behind is not None
     assert second.behind_se is not None
-    if second.lag in ("best", "the same"):
+    if second.lag in TWINS:
         return f"; the {second.title} scored the same"
     if second.behind <= second.behind_se:
         return f"; the {second.title} was level with it ({second.lag})"

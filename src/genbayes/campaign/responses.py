@@ -55,7 +55,8 @@ def check_responses(y: object, names: Sequence[str] = DEFAULT_NAMES) -> tuple[fl
     """The finite numbers that a run gave, one for each name, in their order.
 
     Args:
-        y: A number, a sequence or an array in the order of the names, or a mapping by name, which may hold more.
+        y: A number, a sequence or an array in the order of the names, or a mapping or series
+            by name, which may hold more.
         names: The responses there must be.
 
     Returns:
@@ -68,6 +69,8 @@ def check_responses(y: object, names: Sequence[str] = DEFAULT_NAMES) -> tuple[fl
         Traceback (most recent call last):
         genbayes.errors.InvalidInput: y must be 2 numbers (drag, lift), got 1 value
     """
+    if hasattr(y, "index") and hasattr(y, "to_dict") and not set(names).isdisjoint(map(str, y.index)):
+        y = y.to_dict()  # a series of pandas with names of its own
     if isinstance(y, Mapping):
         missing = next((name for name in names if name not in y), None)
         if missing is not None:

@@ -11,6 +11,7 @@ one GP for each regime; ModularJumpGP one GP for all, of which the regime is a f
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -30,6 +31,7 @@ from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, LeavesOut,
 from genbayes.models.protocols import Of
 from genbayes.models.regimes.classifier import RegimeClassifier
 from genbayes.models.regimes.em import Regimes, Runs
+from genbayes.models.regimes.features import OneRegimeWarning
 from genbayes.models.regimes.mixture import MOST_REGIMES
 from genbayes.models.regimes.noise import NORMAL, Noise
 from genbayes.models.regimes.search import find_regimes_by_em
@@ -238,7 +240,7 @@ class RegimeGP(_JumpSurrogate):
     noise it is the stationary GP. Engine: our own GP (`genbayes.models.gp`).
 
     Args:
-        n_regimes: Number of regimes; None to find it in the runs.
+        n_regimes: Number of regimes, two to five; None to find it in the runs.
         n_starts: Starting points of the search for the GP of all runs.
         categorical: Names or indices of inputs that are categories; they become one-hot columns.
         verbose: Whether to show a progress bar.
@@ -356,7 +358,9 @@ class RegimeGP(_JumpSurrogate):
 
     def _check_settings(self) -> object:
         if self.n_regimes is not None:
-            check_count(self.n_regimes, "n_regimes", at_least=2)
+            n_regimes = check_count(self.n_regimes, "n_regimes", at_least=2)
+            if n_regimes > MOST_REGIMES:
+                raise InvalidInput(f"n_regimes must be at most {MOST_REGIMES}, got {n_regimes}")
         return super()._check_settings()
 
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedJumpGP:
@@ -365,6 +369,13 @@ class RegimeGP(_JumpSurrogate):
         if plain is None:
             plain = self._fit_one(runs.Z, runs, slice(None), rng_plain, report)
         found = find_regimes_by_em(Runs(runs.Z, runs.y, runs.weight), rng_regimes, self.n_regimes, plain)
+        if self.n_regimes is not None and len(found) < self.n_regimes:
+            warnings.warn(
+                f"the runs did not part into the {self.n_regimes} regimes of n_regimes, and one was used; "
+                "give more runs, or leave n_regimes=None to let the runs say how many",
+                OneRegimeWarning,
+                stacklevel=2,
+            )
         self.regimes_, self._unseen = found, found.unseen
         return FittedJumpGP(found.gps, found.classifier, len(found), found.accuracy(runs.weight), noises=found.noises)
 

@@ -80,7 +80,7 @@ class Identity(FeatureMap):
 
 
 class OneRegimeWarning(GenBayesWarning):
-    """The response has one regime, so that boundary features add nothing."""
+    """One regime was found, so that boundary features add nothing; or one where more were asked for."""
 
 
 class BoundaryFeatures(FeatureMap):

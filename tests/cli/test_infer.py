@@ -64,7 +64,11 @@ def test_sample_writes_draws_and_a_page_with_all_that_was_promised(ask, files, t
 def test_a_page_of_one_of_many_observations_with_predictions_of_ones_own(ask, files, tmp_path) -> None:
     given = ("--row", "1", "--predictive", str(files / "again.csv"), "--report", "page.html", "-o", "d.csv", "-n", "20")
     answer = ask("infer", "sample", str(files / "p.gb"), str(files / "two.csv"), *given)
-    assert "Warning: y lies outside what was simulated: 1 of 2 rows (row 1), in row 1 s1 = 50" in answer.err
+    assert (
+        "Warning: y lies outside what was simulated: 1 of 2 rows (observation 2), in observation 2 s1 = 50"
+        in answer.err
+    )
+    assert "--strict" in answer.err
     assert read_table("d.csv")["observation"].tolist() == [1] * 20 + [2] * 20
     assert "From 50 simulations with draws from the posterior" in (tmp_path / "page.html").read_text()
 

@@ -171,6 +171,13 @@ def test_without_openpyxl_a_sentence_says_how_to_get_it(tmp_path: Path, monkeypa
         read_table(tmp_path / "a.xlsx")
 
 
+def test_a_small_gzip_file_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("genbayes.data.tables.LARGEST_UNPACKED", 1_000)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 1_000))
+    with pytest.raises(UnreadableFile, match=r"table must unpack to at most .* GB, got more in 'a.csv.gz'; unpack it"):
+        read_table(tmp_path / "a.csv.gz")
+
+
 def test_gzip_is_known_by_its_first_bytes(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(gzip.compress(b"x;y\n0,5;2\n"))
     assert read_table(tmp_path / "a.csv").to_dict("list") == {"x": [0.5], "y": [2]}

@@ -46,6 +46,23 @@ def test_a_case_is_the_same_file_whenever_it_is_made(tool, files: Path) -> None:
     assert cases.case_bytes(read, 0, 7) != cases.case_bytes(read, 0, 8)
 
 
+def test_a_manifest_that_grows_beyond_measure_is_not_written_out(tool, monkeypatch) -> None:
+    damage = tool("fuzzing.damage")
+
+    def grow(draft, rng) -> None:
+        draft.values["a"] = [draft.values["a"]] * 10_000  # 10^16 values at the fourth time
+
+    monkeypatch.setattr(damage, "DAMAGE", [(1, grow)])
+    rng = np.random.default_rng(0)
+    contents = [damage.damaged("StationaryGP", {"a": [1]}, {"x": np.zeros(2)}, rng) for _ in range(20)]
+    assert max(map(len, contents)) < 200_000
+
+
+def test_values_that_are_referred_to_twice_count_twice(tool) -> None:
+    part = [1, {"b": 2}]
+    assert tool("fuzzing.damage").count_values({"a": part, "c": [part, part]}) == 2 + 3 + 2 + 3 + 3
+
+
 def test_an_error_that_is_not_ours_or_hides_a_lack_of_memory_is_a_finding(tool, tmp_path: Path, monkeypatch) -> None:
     cases = tool("fuzzing.cases")
     path = write_state(tmp_path / "a.gb", State("StationaryGP"))

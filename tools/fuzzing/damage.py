@@ -21,6 +21,7 @@ from genbayes.models.registry import OUR_ESTIMATORS, registered_models, register
 from genbayes.persistence.file import FORMAT_VERSION, MAGIC
 
 BIG_ENOUGH = 2_000_000  # bytes that longer arrays may add to a file
+MOST_VALUES = 200_000  # of a manifest written out: parts nested and repeated by reference grow as 500 * 500 * 40
 LARGEST = 4_000_000  # bytes of a damaged file; what is honestly large may take more memory than the limit
 INFINITE = "@infinite@"  # becomes 1e999, which JSON reads as infinity
 WEIRD: list[Any] = [None, True, False, -1, 0, 1, 2, 3, 7, 1000, 10**6, 10**9, 2**31, 2**63, 10**400, -(10**18)]
@@ -53,6 +54,21 @@ def places(tree: Any) -> list[tuple[Any, Any]]:
             if isinstance(node[key], (dict, list)):
                 stack.append(node[key])
     return found
+
+
+def count_values(tree: Any) -> int:
+    """How many values a tree has when written out, where a part that is referred to twice stands twice."""
+    counted: dict[int, int] = {}
+    stack = [tree]
+    while stack:
+        node = stack[-1]
+        inner = [part for part in (node.values() if isinstance(node, dict) else node) if isinstance(part, (dict, list))]
+        if missing := [part for part in inner if id(part) not in counted]:
+            stack += missing
+        else:
+            counted[id(node)] = len(node) + sum(counted[id(part)] for part in inner)
+            stack.pop()
+    return counted[id(tree)]
 
 
 def pick(rng: np.random.Generator, options: list[Any]) -> Any:
@@ -211,12 +227,15 @@ DAMAGE: list[tuple[int, Callable[[Draft, np.random.Generator], None]]] = [
 def damaged(kind: str, values: dict[str, Any], arrays: dict[str, np.ndarray], rng: np.random.Generator) -> bytes:
     """A file with one to four kinds of damage."""
     draft = Draft(kind, copy.deepcopy(values), dict(arrays))
+    simply_damaged = Draft(kind, {**values, "n_rows": -1}, dict(arrays))  # where the other has become too large
     weight = np.array([each for each, _ in DAMAGE], dtype=float)
     for which in rng.choice(len(DAMAGE), size=1 + rng.geometric(0.6) % 4, p=weight / weight.sum()):
         if draft.arrays and draft.values and not draft.is_deep:
             DAMAGE[which][1](draft, rng)
+        if count_values(draft.values) > MOST_VALUES:
+            return as_file(simply_damaged)
     content = as_file(draft)
-    return content if len(content) <= LARGEST else as_file(Draft(kind, {**values, "n_rows": -1}, dict(arrays)))
+    return content if len(content) <= LARGEST else as_file(simply_damaged)
 
 
 def as_file(draft: Draft) -> bytes:

@@ -137,7 +137,10 @@ def sample(
     table = _responses(estimator, read_table(observed))
     if row > len(table):
         raise InvalidInput(f"--row must be at most {len(table)}, the observations in {observed.name}, got {row}")
-    given = estimator.condition(table, strict=strict)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OutsideSimulations)  # said here, in the numbers and options of a terminal
+        given = estimator.condition(table)
+    estimator.warn_outside(estimator.summary_(table.to_numpy()), strict=strict, word=OBSERVATION)
     draws = _table_of_draws(given, n, seed)
     if output is not None:
         write_table(draws, output)

@@ -42,6 +42,7 @@ SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 ENDINGS = [*SEPARATORS, ".parquet"]
 WORKBOOK = ".xlsx"  # is read only
 GZIP = b"\x1f\x8b"  # first bytes of a gzip file, whatever its name
+LARGEST_UNPACKED = 2**30  # bytes of text in a gzip file; 1 MB of it may unpack to 1 GB of zeros
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -141,9 +142,13 @@ def _unpack(content: bytes, path: Path) -> bytes:
     if path.suffix.lower() != ".gz" and not content.startswith(GZIP):
         return content
     try:
-        return gzip.decompress(content)
+        text = gzip.GzipFile(fileobj=io.BytesIO(content)).read(LARGEST_UNPACKED + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise UnreadableFile(f"table must be a whole gzip file, got a damaged one in {path.name!r}") from error
+    if len(text) > LARGEST_UNPACKED:
+        limit = f"at most {LARGEST_UNPACKED / 2**30:.3g} GB"
+        raise UnreadableFile(f"table must unpack to {limit}, got more in {path.name!r}; unpack it, or write Parquet")
+    return text
 
 
 def _render_parquet(frame: pd.DataFrame) -> bytes:

@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from genbayes.arrays import BoolArray, FloatArray
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.inference.calibration import CalibrationReport, check_calibration, nearest_reference
-from genbayes.inference.novelty import Novelty
+from genbayes.inference.novelty import ROW, Novelty
 from genbayes.inference.prior import Prior
 from genbayes.inference.regions import N_DRAWS, density_scores, margin_levels
 from genbayes.persistence import FOREIGN, State
@@ -164,9 +164,9 @@ class CheckedEstimator:
                 f"This {type(self).__name__} is not fitted yet; call fit, fit_simulator or fit_campaign"
             )
 
-    def _warn_outside(self, s: FloatArray, strict: bool) -> BoolArray:
+    def warn_outside(self, s: FloatArray, *, strict: bool = False, word: str = ROW) -> BoolArray:
         """Which observations lie outside what was simulated, (o, q) -> (o,), with a warning or refused."""
-        return self.novelty_.warn(s, self.response_names_, strict=strict)
+        return self.novelty_.warn(s, self.response_names_, strict=strict, word=word)
 
     def _checks_to_state(self) -> State:
         """What `_keep_for_checks` kept."""

@@ -179,7 +179,7 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
         check_is_fitted(self, "seconds_")
         observed, is_single = self.summary_.read_observed(self._in_order(y))
         s = self.summary_(observed)
-        outside = self._warn_outside(s, strict)
+        outside = self.warn_outside(s, strict=strict)
         posterior = self.condition_on_summaries(s, is_single=is_single)
         posterior.outside = outside
         return posterior

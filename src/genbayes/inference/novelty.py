@@ -25,6 +25,7 @@ HARDLY_VARIES = 0.98  # share of simulations with the same value of a summary, f
 FEW, SLACK = 199, 1.25  # below so many scores the limit is the largest of them, moved out so far
 SMALLEST_VARIANCE = 1e-8  # of the largest, along a direction in which simulations do not differ
 MOST_NAMED = 3
+ROW = "row"  # of an array
 
 
 @dataclass(frozen=True)
@@ -116,35 +117,44 @@ class Novelty:
         beyond = len(self.scores) - np.searchsorted(self.scores, self.score(summaries), side="left")
         return np.asarray((1 + beyond) / (len(self.scores) + 1))
 
-    def warn(self, summaries: FloatArray, names: Sequence[str] | None = None, *, strict: bool = False) -> BoolArray:
+    def warn(
+        self, summaries: FloatArray, names: Sequence[str] | None = None, *, strict: bool = False, word: str = ROW
+    ) -> BoolArray:
         """Warn of observations outside what was simulated, or refuse them if `strict`; says which they are.
 
         Args:
             summaries: One row an observation, shape (o, p).
             names: What the columns are called; y1, y2, ... by default.
             strict: Whether to raise `InvalidInput` instead.
+            word: What an observation is called: a row, numbered from 0, or as a command line's table numbers them,
+                from 1.
 
         Returns:
             Which observations are outside, shape (o,).
         """
         outside = self.outside(summaries)
         if outside.any():
-            sentence = self._describe(summaries, outside, names or [f"y{j + 1}" for j in range(len(self.centre))])
+            sentence = self._describe(summaries, outside, names or [f"y{j + 1}" for j in range(len(self.centre))], word)
             if strict:
                 raise InvalidInput(f"y must lie within what was simulated, got {sentence}; check its units and order")
+            refuse = "strict=True" if word == ROW else "--strict"
             warnings.warn(
                 f"y lies outside what was simulated: {sentence}; its posterior is extrapolated. Check units and order, "
-                "or refuse such observations with strict=True",
+                f"or refuse such observations with {refuse}",
                 OutsideSimulations,
                 stacklevel=3,
             )
         return outside
 
-    def _describe(self, summaries: FloatArray, outside: BoolArray, names: Sequence[str]) -> str:
+    def _describe(self, summaries: FloatArray, outside: BoolArray, names: Sequence[str], word: str) -> str:
         rows = np.flatnonzero(outside)
         worst = rows[np.argmax(self.score(summaries[rows]))]
-        reason = self._reason(summaries[worst], names)
-        return reason if len(outside) == 1 else f"{describe_rows(outside)}, in row {worst} {reason}"
+        reason, labels = self._reason(summaries[worst], names), np.arange(len(outside)) + (word != ROW)
+        return (
+            reason
+            if len(outside) == 1
+            else f"{describe_rows(outside, labels, word)}, in {word} {labels[worst]} {reason}"
+        )
 
     def _reason(self, row: FloatArray, names: Sequence[str]) -> str:
         beyond = np.flatnonzero((row < self.lowest) | (row > self.highest))

@@ -271,7 +271,8 @@ def _check_margin(margin: Any, name: str) -> None:
             f"prior must have one distribution a parameter, got a vector of them for {name!r}; list them"
         )
     values = tuple(float(np.squeeze(number)) for number in numbers)
-    proper = bool(np.isfinite(values).all()) and values[-1] > 0
+    # a shape may be infinite, as the end of truncnorm(a, inf); location and scale may not
+    proper = bool(np.isfinite(values[-2:]).all()) and not np.isnan(values).any() and values[-1] > 0
     quartiles = margin.ppf([0.25, 0.75]) if proper else np.full(2, np.nan)
     if not np.isfinite(quartiles).all() or not quartiles[0] < quartiles[1]:
         raise InvalidInput(
@@ -301,7 +302,8 @@ def _numbers(margin: Any) -> tuple[Any, ...]:
 
 
 def _margin_to_dict(margin: Any) -> dict[str, Any]:
-    return {"name": margin.dist.name, "numbers": [float(np.squeeze(number)) for number in _numbers(margin)]}
+    numbers = [float(np.squeeze(number)) for number in _numbers(margin)]
+    return {"name": margin.dist.name, "numbers": [x if np.isfinite(x) else str(x) for x in numbers]}  # JSON has no inf
 
 
 def _margin_from_dict(kept: Mapping[str, Any]) -> Any:

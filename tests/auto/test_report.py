@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genbayes.auto.report import Entry, SelectionReport, _distance, sparse_regions
+from genbayes.auto.report import Entry, SelectionReport, _distance, _reasons, sparse_regions
+from genbayes.auto.stacking import Stack
 
 REPORT = SelectionReport(
     entries=(
@@ -67,6 +68,24 @@ def test_a_twin_of_the_best_scored_the_same_and_was_not_given_up() -> None:
     assert _distance(best, twin) == "; the GP of each regime scored the same"
     report = replace(REPORT, entries=(best, twin))
     assert report.tally == "1 of 2 surrogates scored in full, 1 the same as another."
+
+
+@pytest.mark.parametrize(("behind", "share"), [(0.0004, "(0.3%)"), (0.012, "(10%)"), (1e-5, "(under 0.1%)")])
+def test_a_small_share_behind_is_not_rounded_to_nothing(behind: float, share: str) -> None:
+    best, second = REPORT.entries[0], replace(REPORT.entries[1], behind=behind, behind_se=behind / 4)
+    assert _distance(best, second).endswith(f"{second.lag} {share} behind")
+
+
+@pytest.mark.parametrize(("spread", "told"), [(0.77, "23% narrower"), (1.052, "5% wider"), (1.0, None)])
+def test_three_that_are_joined_are_listed_and_a_changed_width_is_told(spread: float, told: str | None) -> None:
+    entries = [replace(e, weight=w, note="") for e, w in zip(REPORT.entries[:3], (0.52, 0.32, 0.16), strict=True)]
+    stack = Stack("average", np.array([0.52, 0.32, 0.16]), np.zeros(60), spread)
+    joined, *width = _reasons(entries, stack, (0.01, 0.001), 60, None)[1:]
+    listed = "the stationary GP (52%), the quantile network, deep (32%) and the gradient-boosted quantiles (16%)"
+    assert joined.startswith(f"The chosen model averages the quantiles of {listed}, which saves")
+    assert [sentence.partition(",")[0] for sentence in width] == (
+        [f"Its intervals were then made {told}"] if told else []
+    )
 
 
 def test_it_survives_json() -> None:

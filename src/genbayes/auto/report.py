@@ -37,6 +37,18 @@ def significant(value: float, digits: int) -> str:
     return f"{value:.{digits}g}"
 
 
+def percent(share: float) -> str:
+    """A share of a whole, with a digit behind the point where it is below 1%.
+
+    Example:
+        >>> percent(0.123), percent(0.0032), percent(0.0001)
+        ('12%', '0.3%', 'under 0.1%')
+    """
+    if share < 0.0005:
+        return "under 0.1%"
+    return f"{share:.1%}" if share < 0.01 else f"{share:.0%}"
+
+
 @dataclass(frozen=True)
 class Entry:
     """One candidate.
@@ -302,15 +314,15 @@ def _reasons(
     chosen = [entry for entry in entries if entry.weight > 0]
     if len(chosen) > 1:
         how = "averages the quantiles" if stack.kind == "average" else "pools the distributions"
-        listed = " and ".join(f"the {entry.title} ({entry.weight:.0%})" for entry in chosen)
-        told.append(f"The chosen model {how} of {listed}{_saved(saving, best)}.")
+        *first, last = [f"the {entry.title} ({entry.weight:.0%})" for entry in chosen]
+        told.append(f"The chosen model {how} of {', '.join(first)} and {last}{_saved(saving, best)}.")
     elif len(chosen) == 1 and chosen[0] is not best:
         told.append(f"The chosen model is the {chosen[0].title}, which is simpler.")
     elif rivals:
         told.append("Joining it with others saved nothing.")
     if stack.spread != 1:
-        share = abs(stack.spread - 1)
-        told.append(f"The same rows asked for intervals {share:.0%} {'wider' if stack.spread > 1 else 'narrower'}.")
+        change = f"{percent(abs(stack.spread - 1))} {'wider' if stack.spread > 1 else 'narrower'}"
+        told.append(f"Its intervals were then made {change}, which lowers the CRPS of rows that did not choose it.")
     return told
 
 
@@ -322,7 +334,7 @@ def _distance(best: Entry, second: Entry) -> str:
         return f"; the {second.title} scored the same"
     if second.behind <= second.behind_se:
         return f"; the {second.title} was level with it ({second.lag})"
-    share = "" if not best.crps else f" ({second.behind / best.crps:.0%})"
+    share = "" if not best.crps else f" ({percent(second.behind / best.crps)})"
     return f"; next was the {second.title}, {second.lag}{share} behind"
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from datetime import date, timedelta
 from difflib import get_close_matches
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -124,7 +123,7 @@ def describe_rows(marked: BoolArray, labels: ArrayLike | None = None, word: str 
     return f"{len(found)} of {len(marked)} rows ({word}{'s' if len(found) != 1 else ''} {shown}{more})"
 
 
-def check_count(value: Any, name: str, at_least: int = 1) -> int:
+def check_count(value: object, name: str, at_least: int = 1) -> int:
     """A whole number not below `at_least`.
 
     Example:
@@ -136,18 +135,18 @@ def check_count(value: Any, name: str, at_least: int = 1) -> int:
     return int(value)
 
 
-def check_nonnegative(value: Any, name: str, *, strictly: bool = False) -> float:
+def check_nonnegative(value: object, name: str, *, strictly: bool = False) -> float:
     """A finite number that is not negative (or, `strictly`, is positive).
 
     Example:
         >>> check_nonnegative(0, "prior_scale")
         0.0
     """
-    rule = "positive" if strictly else "zero or positive"
-    good = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(_as_float(value))
-    if not good or value < 0 or (strictly and value == 0):
+    number = _as_float(value) if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else math.nan
+    if not math.isfinite(number) or number < 0 or (strictly and number == 0):
+        rule = "positive" if strictly else "zero or positive"
         raise InvalidInput(f"{name} must be {rule} and finite, got {value!r}")
-    return float(value)
+    return number
 
 
 def check_response(y: object) -> float:
@@ -180,7 +179,7 @@ def _as_float(number: Real) -> float:
         return math.inf
 
 
-def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
+def check_choice(value: object, name: str, choices: Iterable[str]) -> str:
     """One of a few words; a near miss is answered with the nearest.
 
     Example:
@@ -194,7 +193,7 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     return value
 
 
-def suggest(word: Any, known: Iterable[str]) -> str:
+def suggest(word: object, known: Iterable[str]) -> str:
     """`; did you mean ...?` when a known word is close, else nothing.
 
     Example:

@@ -63,7 +63,7 @@ def main_effects(
     to 1; what is missing is interaction.
 
     Args:
-        model: Predicts fitted model with `predict_distribution`.
+        model: Any fitted model with `predict_distribution`.
         X: Rows to average over, a frame or an array, shape (n, d); of many, a random selection is used.
         n_grid: Values of each input to try; None for 31, more where there is one input.
         n_averaged: Rows averaged over at each value; None for as many as keep the whole to seconds.
@@ -155,7 +155,7 @@ def slice_inputs(
     """The predictive distribution along each of some columns, other numbers at their median, categories at their mode.
 
     Args:
-        model: Predicts fitted model with `predict_distribution`.
+        model: Any fitted model with `predict_distribution`.
         X: Rows that say where inputs usually are, a frame or an array, shape (n, d).
         columns: Numbers of the columns to slice along.
         levels: Nominal coverages of the bands.

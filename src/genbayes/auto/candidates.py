@@ -188,13 +188,10 @@ class Job:
         takes = has_fit_parameter(model, "sample_weight") or (part.weight != part.weight[0]).any()
         weight = (as_checked(part.weight),) if takes else ()  # rows of a fold, whose mean need not be one
         if self.base is not None and isinstance(model, BuildsOn):
-            fitted = model.fit_on(self.base, part.X, part.y, *weight)
-        elif self.rival is not None and isinstance(model, YieldsToRival):
-            fitted = model.fit_against(self.rival, part.X, part.y, *weight)
-        else:
-            fitted = model.fit(part.X, part.y, *weight)
-        made: Fits = fitted
-        return made
+            return model.fit_on(self.base, part.X, part.y, *weight)
+        if self.rival is not None and isinstance(model, YieldsToRival):
+            return model.fit_against(self.rival, part.X, part.y, *weight)
+        return model.fit(part.X, part.y, *weight)
 
     def _predict(self, model: Fits) -> tuple[IntArray, FloatArray]:
         """Rows that the model has not seen, and their quantiles at `LEVELS`."""

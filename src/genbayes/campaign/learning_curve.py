@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from genbayes.seeding import as_generator
 
 if TYPE_CHECKING:
     import pandas as pd
+    from sklearn.base import BaseEstimator
 
     from genbayes.models.protocols import Fits
 
@@ -126,9 +127,10 @@ def choose_model(
 
     facts, fold = Facts(len(y), n_regimes=1), draw_fold(len(y), as_generator(seed))
 
-    def make(name: str) -> Any:
-        model: Any = find_model(name).make(facts, seed=0)
-        return model.set_params(categorical=list(categorical) or None)
+    def make(name: str) -> Fits:
+        model: BaseEstimator = find_model(name).make(facts, seed=0)
+        unfitted: Fits = model.set_params(categorical=list(categorical) or None)
+        return unfitted
 
     ours = cross_validate(X, y, lambda: make("gp"), fold)
     if leaves_something(ours, y):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from genbayes.cli.console import check_paths, print_facts, print_json, print_next, print_table, shows_progress
-from genbayes.cli.options import AsJson, Seed, shell_word
+from genbayes.cli.options import AsJson, Page, Seed, shell_word
 from genbayes.errors import InvalidInput
 from genbayes.writing import visible
 
@@ -206,7 +206,7 @@ def status(
     curve: Annotated[
         bool, typer.Option("--curve", help="Also show how the error falls with the runs, by cross-validation.")
     ] = False,
-    report: Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page with pictures.")] = None,
+    report: Page = None,
     response: Annotated[
         str | None, typer.Option(metavar="NAME", help="Which of several responses; the first unless given.")
     ] = None,

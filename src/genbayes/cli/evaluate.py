@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from genbayes.cli.console import check_paths, print_json, print_next, print_scores
-from genbayes.cli.options import AsJson, DropMissing, ModelFile, Target, load_surrogate
+from genbayes.cli.options import AsJson, DropMissing, ModelFile, Page, Target, load_surrogate
 
 
 def evaluate(
@@ -17,7 +17,7 @@ def evaluate(
         Path, typer.Argument(metavar="HELD_OUT", help="Table of runs the model has not seen: CSV, Parquet or .xlsx.")
     ],
     target: Target,
-    report: Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page with pictures.")] = None,
+    report: Page = None,
     drop_missing: DropMissing = False,
     as_json: AsJson = False,
 ) -> None:

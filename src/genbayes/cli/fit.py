@@ -24,6 +24,7 @@ from genbayes.cli.options import (
     DropMissing,
     Inputs,
     Jobs,
+    Quiet,
     ResponseBounds,
     RunsFile,
     Seed,
@@ -40,18 +41,34 @@ if TYPE_CHECKING:
     from genbayes.diagnostics import Assessment
 
 OF_NETWORKS = "Options of --model network"
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write, such as model.gb.")]
+ModelName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="One model, such as gp or network; the automatic choice unless given."),
+]
+ScoredPage = Annotated[
+    Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page, scored on 20% of the rows, held out.")
+]
+Members = Annotated[
+    int | None, typer.Option(min=1, metavar="K", help="Networks in the ensemble.", rich_help_panel=OF_NETWORKS)
+]
+Recipe = Annotated[str | None, typer.Option(metavar="fast|paper", help="How to train.", rich_help_panel=OF_NETWORKS)]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|A,B,C", help="default, quantile-dominant, auto, or three numbers.", rich_help_panel=OF_NETWORKS
+    ),
+]
+Epochs = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Passes over the rows.", rich_help_panel=OF_NETWORKS)
+]
 
 
 def fit(
     runs: RunsFile,
     target: Target,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write, such as model.gb.")
-    ],
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="One model, such as gp or network; the automatic choice unless given."),
-    ] = None,
+    output: Output,
+    model: ModelName = None,
     inputs: Inputs = None,
     categorical: Categorical = None,
     bounds: ResponseBounds = None,
@@ -59,29 +76,13 @@ def fit(
     jobs: Jobs = None,
     drop_missing: DropMissing = False,
     seed: Seed = 0,
-    report: Annotated[
-        Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page, scored on 20% of the rows, held out.")
-    ] = None,
+    report: ScoredPage = None,
     as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")] = False,
-    members: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="K", help="Networks in the ensemble.", rich_help_panel=OF_NETWORKS),
-    ] = None,
-    recipe: Annotated[
-        str | None, typer.Option(metavar="fast|paper", help="How to train.", rich_help_panel=OF_NETWORKS)
-    ] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|A,B,C",
-            help="default, quantile-dominant, auto, or three numbers.",
-            rich_help_panel=OF_NETWORKS,
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Passes over the rows.", rich_help_panel=OF_NETWORKS)
-    ] = None,
+    quiet: Quiet = False,
+    members: Members = None,
+    recipe: Recipe = None,
+    weights: Weights = None,
+    epochs: Epochs = None,
 ) -> None:
     """Learn from a table of runs and write a model file.
 

@@ -20,7 +20,7 @@ from genbayes.cli.console import (
     print_table,
     shows_progress,
 )
-from genbayes.cli.options import AsJson, Seed, parse_names, shell_word
+from genbayes.cli.options import AsJson, Quiet, Seed, parse_names, shell_word
 from genbayes.errors import InvalidInput, OutsideSimulations
 
 if TYPE_CHECKING:
@@ -64,18 +64,17 @@ def fit(
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn the posterior from a table of simulations, parameters drawn from the prior, and write a file.
 
     Example: genbayes infer fit sims.csv --theta a,b --y s1,s2 -o posterior.gb
     """
-    from genbayes import PosteriorEstimator
+    print_start(f"Reading {simulations.name} ...", quiet or as_json)
+    from genbayes import PosteriorEstimator  # after the first line, which must not wait for NumPy and SciPy
+    from genbayes.cli.spaces import parse_prior
     from genbayes.data import read_table
     from genbayes.data.columns import select_inputs
-
-    print_start(f"Reading {simulations.name} ...", quiet or as_json)
-    from genbayes.cli.spaces import parse_prior  # after the first line, for it loads NumPy and SciPy
 
     check_paths([simulations], {"--output": output})
     parameters, responses = _columns(theta, "--theta"), _columns(y, "--y")

@@ -32,6 +32,8 @@ Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random 
 TimeLimit = Annotated[
     float | None, typer.Option(metavar="SECONDS", help="Time that a fit may take, for the automatic choice.")
 ]
+Page = Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page with pictures.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")]
 Target = Annotated[str, typer.Option(metavar="COLUMN", help="Column that holds the response.")]
 
 

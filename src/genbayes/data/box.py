@@ -1,4 +1,7 @@
-"""From points of a space's unit cube to what models see: a category becomes one column for each of its values."""
+"""Box: the space of a simulator's inputs (real, logarithmic, whole, categories), its unit cube, and designs on it.
+
+`encode` turns points of the cube into what models see: a category becomes one column for each of its values.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 Value = float | int | str
 Point = dict[str, Value]
+Written = Sequence[Value] | dict[str, list[Value]]  # an input in what JSON can say
 
 
 @dataclass(frozen=True)
@@ -52,11 +56,11 @@ class Linear:
         """Values x = lower + u (upper - lower), (n,) -> (n,)."""
         return np.clip(self.lower + u * (self.upper - self.lower), self.lower, self.upper)
 
-    def take(self, value: Any, name: str) -> Value:
+    def take(self, value: object, name: str) -> Value:
         """A value of this input as it is stored, or why it is none."""
         return _take_number(value, name, self.lower, self.upper)
 
-    def to_json(self) -> Any:
+    def to_json(self) -> Written:
         """`[lower, upper]`."""
         return [float(self.lower), float(self.upper)]
 
@@ -91,7 +95,7 @@ class Log(Linear):
         """Values x = lower (upper / lower)^u, (n,) -> (n,)."""
         return np.clip(self.lower * (self.upper / self.lower) ** u, self.lower, self.upper)
 
-    def to_json(self) -> Any:
+    def to_json(self) -> Written:
         """`{"log": [lower, upper]}`."""
         return {"log": [float(self.lower), float(self.upper)]}
 
@@ -127,14 +131,14 @@ class Integer:
         """The value whose step holds u; all steps are equally long."""
         return [int(step) + self.lower for step in _steps(u, self.upper - self.lower + 1)]
 
-    def take(self, value: Any, name: str) -> Value:
+    def take(self, value: object, name: str) -> Value:
         """A value of this input as it is stored, or why it is none."""
         number = _take_number(value, name, self.lower, self.upper)
         if not number.is_integer():
             raise InvalidInput(f"{name!r} must be a whole number, got {value!r}")
         return int(number)
 
-    def to_json(self) -> Any:
+    def to_json(self) -> Written:
         """`{"integer": [lower, upper]}`."""
         return {"integer": [int(self.lower), int(self.upper)]}
 
@@ -176,7 +180,7 @@ class Choice:
         """The value whose step holds u; all steps are equally long."""
         return [self.values[step] for step in _steps(u, len(self.values))]
 
-    def take(self, value: Any, name: str) -> Value:
+    def take(self, value: object, name: str) -> Value:
         """A value of this input as it is stored, or why it is none."""
         if value not in self.values:
             listed = ", ".join(repr(known) for known in self.values)
@@ -185,7 +189,7 @@ class Choice:
             )
         return self.values[self.values.index(value)]
 
-    def to_json(self) -> Any:
+    def to_json(self) -> Written:
         """`{"choice": [...]}`."""
         return {"choice": list(self.values)}
 
@@ -348,7 +352,7 @@ class Box:
         return f"Box({self._inputs!r})"
 
 
-def _as_input(name: str, given: Any) -> Input:
+def _as_input(name: str, given: object) -> Input:
     """What a user wrote for an input, or what `to_json` wrote, as one of the kinds."""
     if isinstance(given, (Linear, Integer, Choice)):
         return given
@@ -364,13 +368,13 @@ def _as_input(name: str, given: Any) -> Input:
     )
 
 
-def _check_name(name: Any) -> str:
+def _check_name(name: object) -> str:
     if not isinstance(name, str) or not name.strip() or any(mark in name for mark in "{}="):
         raise InvalidInput(f"names of inputs must be text without braces and equals signs, got {name!r}")
     return name
 
 
-def _check_bounds(name: str, lower: Any, upper: Any) -> None:
+def _check_bounds(name: str, lower: float, upper: float) -> None:
     for bound in (lower, upper):
         if isinstance(bound, bool) or not isinstance(bound, Real) or not math.isfinite(bound):
             raise InvalidInput(f"bounds of {name!r} must be finite numbers, got {bound!r}")
@@ -382,7 +386,7 @@ def _check_bounds(name: str, lower: Any, upper: Any) -> None:
         raise InvalidInput(f"bounds of {name!r} must rise, got ({lower!r}, {upper!r}); write the lower one first")
 
 
-def _take_number(value: Any, name: str, lower: float, upper: float) -> float:
+def _take_number(value: object, name: str, lower: float, upper: float) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not math.isfinite(value):
         raise InvalidInput(f"{name!r} must be a finite number, got {value!r}")
     if not lower <= float(value) <= upper:

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from genbayes.data.csv_reader import parse_delimited, require_names
 from genbayes.errors import GenBayesError, InvalidInput, UnreadableFile
@@ -23,6 +23,7 @@ from genbayes.writing import check_writable, write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 
 FILE_NAME = "mcycle.csv"
@@ -180,7 +181,7 @@ def _parse_parquet(content: bytes, name: str) -> pd.DataFrame:
     return frame
 
 
-def _as_frame(table: Any) -> pd.DataFrame:
+def _as_frame(table: pa.Table) -> pd.DataFrame:
     """The columns of an Arrow table; a named index is a column like the others, a nameless one is none."""
     frame: pd.DataFrame
     try:

@@ -2,7 +2,7 @@
 
 It is told more runs again and again and must be quick about it; it knows how inputs hang together, so that a run here
 says something of there; and it can imagine runs that are still out. Inputs are points of a cube, categories as
-columns of zeros and ones (`proposer` sees to that). A Gaussian process and ensembles of networks implement it.
+columns of zeros and ones (`data.box.encode` sees to that). A Gaussian process and ensembles of networks implement it.
 """
 
 from __future__ import annotations

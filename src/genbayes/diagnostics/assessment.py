@@ -1,7 +1,7 @@
 """Assessment: how good a model's predictive distributions are on rows with known responses, as numbers.
 
-The scores of the paper's section 5.1 with their sampling error, the diagnostics of `calibration`, and what a page or
-a terminal needs to show them. Drawing is left to `reports`.
+The scores of the paper's section 5.1 with their sampling error, the diagnostics of `diagnosis`, and what a page or
+a terminal needs to show them. Drawing is left to `report`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Crossings are removed once, in the constructor, and everything afterwards reads the same rearranged function: linear
 between the levels, exponential beyond them, cut off at the bounds of the support. Every method is in closed form:
-`knots` looks up and inverts, `tails` and `integrals` have the formulas.
+`piecewise` looks up, inverts and integrates.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
-from genbayes.distribution import piecewise as integrals
+from genbayes.distribution import piecewise
 from genbayes.distribution.base import PredictiveDistribution
 from genbayes.distribution.piecewise import Knots, tail_slope
 from genbayes.distribution.rowwise import chunks, rank, row_of
@@ -40,7 +40,7 @@ class QuantileFunction(PredictiveDistribution):
     A row whose quantiles cross is sorted, which brings it no further from the true quantiles (rearrangement;
     Chernozhukov, Fernandez-Val and Galichon 2010). Below the first level u_1 with quantile z_1 the distribution goes on
     as Q(u) = z_1 + s log(u / u_1), above the last one as its mirror image; the slope s is read off the table (see
-    `tails`). Equal quantiles are an atom; a row of equal quantiles is a point mass.
+    `tail_slope`). Equal quantiles are an atom; a row of equal quantiles is a point mass.
 
     Args:
         levels: Levels, increasing, strictly between 0 and 1, shape (M,), or (n, M) if each row has its own.
@@ -87,11 +87,11 @@ class QuantileFunction(PredictiveDistribution):
 
     def mean(self) -> FloatArray:
         """Means, exact, shape (n,)."""
-        return self._by_rows(lambda knots, rows: integrals.moments(knots)[0])
+        return self._by_rows(lambda knots, rows: piecewise.moments(knots)[0])
 
     def var(self) -> FloatArray:
         """Variances, exact, shape (n,)."""
-        return self._by_rows(lambda knots, rows: integrals.moments(knots)[1])
+        return self._by_rows(lambda knots, rows: piecewise.moments(knots)[1])
 
     def _take(self, rows: IntArray) -> Self:
         part = copy.copy(self)
@@ -114,7 +114,7 @@ class QuantileFunction(PredictiveDistribution):
         return self._by_points(Knots.mass, Y)
 
     def _crps(self, y: FloatArray) -> FloatArray:
-        return self._by_rows(lambda knots, rows: integrals.crps(knots, y[rows]))
+        return self._by_rows(lambda knots, rows: piecewise.crps(knots, y[rows]))
 
     def _by_rows(self, value: Callable[[Knots, slice], FloatArray]) -> FloatArray:
         """One value per row, some rows at a time: tables as large as that of the knots come and go."""

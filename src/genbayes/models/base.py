@@ -332,7 +332,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         check_is_fitted(self, "input_scaler_")
         return check_predict_data(self, X, self.coders_)
 
-    def _shared_state(self, **values: Any) -> State:
+    def _shared_state(self, **values: object) -> State:
         """The part of a file that all models share: arguments, columns, scales, coverage, fingerprint; and `values`."""
         shared = {
             "parameters": plain_parameters(self, leave_out=("features",)),
@@ -381,7 +381,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         return model
 
 
-def restore_columns(model: Any, state: State) -> None:
+def restore_columns(model: BaseEstimator, state: State) -> None:
     """Number of input columns, and their names if they had any."""
     model.n_features_in_ = state.count("n_features_in", at_least=1)
     names = state.typed("feature_names_in", list[str])

@@ -7,13 +7,16 @@ network of one member has the method but nothing to say.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.distribution import PredictiveDistribution
+
+if TYPE_CHECKING:
+    from genbayes.plotting.regimes import RegimeMapLike
 
 Of = Literal["run", "mean"]  # the distribution of a new run, or of what is known of E[y | x]
 
@@ -30,7 +33,7 @@ class Predicts(Protocol):
 class Fits(Predicts, Protocol):
     """A model that can be fitted: ours, or anybody's that follows scikit-learn."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike, /) -> Any:
+    def fit(self, X: ArrayLike, y: ArrayLike, /) -> Self:
         """Learn from runs; the fitted model is returned, which is the model itself."""
 
 
@@ -139,7 +142,7 @@ class SpreadsItself(Protocol):
 class BuildsOn(Protocol):
     """Begins with a model of another kind, and can be given one that is fitted to the same runs already."""
 
-    def fit_on(self, base: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, /) -> Any:
+    def fit_on(self, base: object, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, /) -> Self:
         """As `fit`, but with the base given; what it cannot use of it, it fits itself."""
 
 
@@ -149,7 +152,7 @@ class YieldsToRival(Protocol):
 
     def fit_against(
         self, rival: FloatArray, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, /
-    ) -> Any:
+    ) -> Self:
         """As `fit`, but raise `OutOfReach` once CRPS that a rival has at the runs, (n,) in the order of X, are."""
 
 
@@ -181,7 +184,7 @@ class HasSummary(Protocol):
 class MapsRegimes(Protocol):
     """Knows where regimes of the response lie."""
 
-    def map_regimes(self) -> Any:
+    def map_regimes(self) -> RegimeMapLike | None:
         """Probabilities of the regimes over the inputs that matter most, to be drawn; None where there is one."""
 
 

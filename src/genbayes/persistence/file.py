@@ -13,7 +13,6 @@ import os
 import platform
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -114,7 +113,7 @@ def _parse(body: bytes, source: Path) -> State:
         ) from error
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("class must be text")
     return value

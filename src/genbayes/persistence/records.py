@@ -6,19 +6,28 @@ import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, NoReturn, TypeGuard, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from genbayes.errors import UnreadableFile
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 LARGEST_COUNT = 2**53  # whole numbers beyond are not exact as floats
 LONGEST_SHOWN = 60  # characters of a foreign value that a message shows
-WORDS = {int: "a whole number", float: "a finite number", bool: "true or false", str: "text", type(None): "null"}
+WORDS: dict[object, str] = {
+    int: "a whole number",
+    float: "a finite number",
+    bool: "true or false",
+    str: "text",
+    type(None): "null",
+}
 
 
-def as_type(value: object, kind: Any, where: str) -> Any:
+def as_type(value: object, kind: object, where: str) -> Any:
     """A value from JSON as a type; one sentence where it is none.
 
     Args:
@@ -42,7 +51,7 @@ def as_type(value: object, kind: Any, where: str) -> Any:
         return value if isinstance(value, str) and value in parts else _refuse(where, f"one of {parts}", value)
     if origin in (list, tuple):
         return _as_sequence(value, origin, parts, where)
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         return _as_record(value, kind, where)
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(value, dict):
@@ -70,7 +79,7 @@ def is_finite_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST_FLOAT
 
 
-def _as_plain(value: object, kind: Any, where: str) -> Any:
+def _as_plain(value: object, kind: object, where: str) -> Any:
     if kind is float:
         return float(value) if is_finite_number(value) else _refuse(where, WORDS[float], value)
     good = type(value) is kind and not (isinstance(value, int) and abs(value) > LARGEST_COUNT)
@@ -95,11 +104,11 @@ def _as_sequence(value: object, origin: type, parts: tuple[Any, ...], where: str
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def _hints(kind: object) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def _as_record(value: object, kind: Any, where: str) -> Any:
+def _as_record(value: object, kind: type[DataclassInstance], where: str) -> Any:
     known = {each.name: each for each in fields(kind) if each.init}
     if not isinstance(value, dict) or not set(value) <= set(known):
         return _refuse(where, f"named values among {', '.join(known)}", value)

@@ -95,7 +95,7 @@ class State:
             raise UnreadableFile(f"the value {name!r} in the model file must be {rule}, got {shown(found)}; {FOREIGN}")
         return found
 
-    def typed(self, name: str, kind: Any) -> Any:
+    def typed(self, name: str, kind: object) -> Any:
         """A value of a type: `str`, `bool`, `list[str]`, `tuple[float, float]`, or a dataclass of such fields.
 
         Numbers come out finite, and a dataclass complete and without fields that it does not know.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from numpy.typing import ArrayLike
 
@@ -39,13 +38,13 @@ from genbayes.report.page import (
     format_share,
     format_with_error,
     join,
-    page,
     paragraph,
     strong,
     table,
     tiles,
+    write_page,
 )
-from genbayes.writing import check_writable, write_atomically
+from genbayes.writing import check_writable
 
 NOTABLE = 0.05  # an input that explains less is not named in the verdict
 MOST_NAMED = 3
@@ -98,8 +97,7 @@ def write_assessment(
     blocks = [verdict(a, seen.effects), tiles(score_tiles(a)), *pictures, *settings_of(model)]
     if notes:
         blocks.insert(1, bullets(notes, kind="notes"))
-    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
-    write_atomically(path, page(title, f"Scored on {scored_on}.", blocks, footer).encode())
+    write_page(path, title, f"Scored on {scored_on}.", blocks)
     return a
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,8 +25,7 @@ from genbayes.plotting.style import (
     place_legend,
     shorten,
 )
-from genbayes.report.page import Html, Tile, card, columns, drawing, figure, page, table, tiles
-from genbayes.writing import write_atomically
+from genbayes.report.page import Html, Tile, card, columns, drawing, figure, table, tiles, write_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,10 +84,9 @@ def write_campaign(
     with default_settings():
         figures = _figures(campaign, learnt, shown)
     facts = card("Where it stands", table(describe_status(status).items()))
-    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
     of_several = f" Of {', '.join(shown.names)} it shows {shown.name}." if len(shown.names) > 1 else ""
     subtitle = f"A campaign over {', '.join(campaign.space.names)}, kept in {campaign.url}.{of_several}"
-    write_atomically(path, page(status.name, subtitle, [tiles(numbers), *figures, facts], footer).encode())
+    write_page(path, status.name, subtitle, [tiles(numbers), *figures, facts])
 
 
 def describe_status(status: Status) -> dict[str, str]:

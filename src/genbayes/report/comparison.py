@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,12 @@ from genbayes.report.page import (
     format_share,
     format_with_error,
     grid,
-    page,
     paragraph,
     table,
     tiles,
+    write_page,
 )
-from genbayes.writing import check_writable, write_atomically
+from genbayes.writing import check_writable
 
 JOINED = {"single": "alone", "average": "quantiles averaged", "pool": "distributions pooled"}
 WIDTH, ROW = 8.2, 0.34  # inches of the picture of scores, and of each model in it
@@ -79,9 +78,8 @@ def write_comparison(
         if model is not None and X is not None and y is not None:
             blocks += _chosen(model, X, y, target)
     tried = f"{n_rows:,} rows, {len(report.entries)} surrogates" if n_rows else f"{len(report.entries)} surrogates"
-    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
     subtitle = f"{tried}, each scored on rows it had not seen, in {report.seconds:.0f} s."
-    return write_atomically(path, page(title, subtitle, blocks, footer).encode())
+    return write_page(path, title, subtitle, blocks)
 
 
 def _chosen(model: Predicts, X: ArrayLike, y: ArrayLike, target: str) -> list[Html]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,7 @@ from genbayes.plotting import (
     plot_shares,
     plot_training,
 )
+from genbayes.plotting.regimes import RegimeMapLike
 from genbayes.plotting.scores import MOST_WHISKERS
 from genbayes.plotting.style import new_axes, shorten
 from genbayes.report.page import Html, drawing, figure, format_number
@@ -66,7 +67,7 @@ class Examination:
         return cls(assessment, effects, slices, x)
 
 
-def find_history(model: Any) -> History | None:
+def find_history(model: object) -> History | None:
     """How a network was trained: the model itself or, in an automatic choice, the network of largest weight."""
     joined = getattr(model, "combination_", None)
     if joined is None:
@@ -76,7 +77,7 @@ def find_history(model: Any) -> History | None:
     return next((history for history in found if history is not None), None)
 
 
-def find_regime_map(model: Any) -> Any:
+def find_regime_map(model: object) -> RegimeMapLike | None:
     """Where regimes lie, by the model itself or, in an automatic choice, the one of largest weight that knows."""
     if isinstance(model, MapsRegimes):
         return model.map_regimes()
@@ -87,7 +88,7 @@ def find_regime_map(model: Any) -> Any:
     return next((found for k in order if (found := find_regime_map(joined.models[k])) is not None), None)
 
 
-def regimes_figure(regimes: Any) -> Html:
+def regimes_figure(regimes: RegimeMapLike) -> Html:
     """Where regimes lie, over the inputs that matter most for them."""
     ax = plot_regimes(regimes, ax=new_axes(MEDIUM))
     along = " and ".join(regimes.names)

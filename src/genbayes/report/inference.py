@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,12 +25,12 @@ from genbayes.report.page import (
     format_number,
     grid,
     join,
-    page,
     paragraph,
     strong,
     tiles,
+    write_page,
 )
-from genbayes.writing import check_writable, write_atomically
+from genbayes.writing import check_writable
 
 if TYPE_CHECKING:
     from genbayes.inference import Posterior, PosteriorEstimator
@@ -80,9 +79,8 @@ def write_inference(
             _calibration(report),
             card("Coverage on held-out pairs", _coverage(report)),
         ]
-    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
     subtitle = f"The posterior of {', '.join(posterior.names)} given {', '.join(estimator.response_names_)}."
-    write_atomically(path, page(title, subtitle, blocks, footer).encode())
+    write_page(path, title, subtitle, blocks)
     return report
 
 

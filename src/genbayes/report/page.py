@@ -7,14 +7,18 @@ break a page or put code into it.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from genbayes.plotting import to_svg
 from genbayes.plotting.style import PALETTE
+from genbayes.writing import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,6 +51,12 @@ class Tile:
     value: str
     hint: str
     attention: bool = False
+
+
+def write_page(path: str | os.PathLike[str], title: str, subtitle: str, blocks: Iterable[Html]) -> Path:
+    """Write a page, whole or not at all; its footer has the day."""
+    footer = f"Written by genbayes on {datetime.now(UTC):%d %B %Y}."
+    return write_atomically(path, page(title, subtitle, blocks, footer).encode())
 
 
 def page(title: str, subtitle: str, blocks: Iterable[Html], footer: str = "") -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from genbayes.distribution import Normal, QuantileFunction
-from genbayes.models.regimes.noise import NORMAL, Noise, fit_noise, shows_structure
+from genbayes.models.regimes.noise import NORMAL, Noise, fit_noise, fit_scale, shows_structure
 
 
 def residuals(kind: str, n: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -28,7 +28,9 @@ def learn(kind: str, **given: int) -> tuple[Noise, np.ndarray]:
 def test_pace_and_shape_are_learnt_where_they_are(kind: str, has_pace: bool, has_shape: bool) -> None:
     noise, _ = learn(kind)
     assert (noise.pace is not None, noise.shape is not None) == (has_pace, has_shape)
-    assert shows_structure(*residuals(kind), np.ones(300), np.random.default_rng(0)) == (kind != "plain")
+    Z, r = residuals(kind)
+    uneven = fit_scale(Z, r, np.ones(300), np.random.default_rng(0))
+    assert shows_structure(Z, r, np.ones(300), uneven) == (kind != "plain")
 
 
 def test_few_residuals_are_taken_for_normal() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -144,13 +145,20 @@ class FittedGP:
             True
         """
         row = match_rows(self.runs.Z, Z)
-        moments = self.predict(Z)
-        if (row < 0).all() or len(self.runs) < 2:
-            return moments
-        mean, latent, noise = (
-            np.where(row >= 0, left[row], given) for left, given in zip(self.leave_one_out(), moments, strict=True)
-        )
+        new = np.flatnonzero(row < 0)
+        if len(new) == len(Z) or len(self.runs) < 2:
+            return self.predict(Z)
+        moments = [left[row] for left in self._left_out]
+        if len(new):
+            for moment, given in zip(moments, self.predict(Z[new]), strict=True):
+                moment[new] = given
+        mean, latent, noise = moments
         return mean, latent, noise
+
+    @cached_property
+    def _left_out(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What `leave_one_out` says, which takes as long as a fit's step and is asked for again and again."""
+        return self.leave_one_out()
 
     def to_state(self) -> State:
         """Everything learnt."""

@@ -125,10 +125,12 @@ class HasRegimes(Protocol):
     fingerprint_: str
 
 
-def one_regime(runs: Runs, gp: FittedGP, rng: np.random.Generator, n_errors: float = HINT_Z) -> Regimes:
-    """All runs in one regime, of a GP that is given."""
+def one_regime(
+    runs: Runs, gp: FittedGP, rng: np.random.Generator, n_errors: float = HINT_Z, uneven: Noise | None = None
+) -> Regimes:
+    """All runs in one regime, of a GP that is given, and of what its residuals say of uneven noise if that is known."""
     ones = np.ones((len(runs), 1))
-    return with_noise(runs, Regimes((gp,), (NORMAL,), ones, ones, np.zeros_like(ones)), rng, n_errors)
+    return with_noise(runs, Regimes((gp,), (NORMAL,), ones, ones, np.zeros_like(ones)), rng, n_errors, uneven)
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,9 @@ def _log_density(gp: FittedGP, runs: Runs) -> FloatArray:
     return np.asarray(-0.5 * np.log(2 * np.pi) - np.log(sd) - 0.5 * ((runs.y - mean) / sd) ** 2)
 
 
-def with_noise(runs: Runs, regimes: Regimes, rng: np.random.Generator, n_errors: float = HINT_Z) -> Regimes:
+def with_noise(
+    runs: Runs, regimes: Regimes, rng: np.random.Generator, n_errors: float = HINT_Z, uneven: Noise | None = None
+) -> Regimes:
     """The regimes with the noise that each GP leaves, and the evidence that follows; a hint of it is enough here.
 
     Where numbers of regimes are compared, noise that is not noticed would pass for a regime.
@@ -234,7 +238,7 @@ def with_noise(runs: Runs, regimes: Regimes, rng: np.random.Generator, n_errors:
         mean, sd = left_out(gp, runs)
         r = (runs.y - mean) / sd
         weight = runs.weight[own] * regimes.label[own, c]
-        noise, density = fit_noise(runs.Z[own], r[own], weight, rng, n_errors)
+        noise, density = fit_noise(runs.Z[own], r[own], weight, rng, n_errors, uneven)
         noises.append(noise)
         evidence[:, c] = noise.log_density(runs.Z, r) - np.log(sd)
         evidence[own, c] = density - np.log(sd[own])

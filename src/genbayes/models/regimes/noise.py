@@ -97,7 +97,12 @@ NORMAL = Noise()
 
 
 def fit_noise(
-    Z: FloatArray, r: FloatArray, weight: FloatArray, rng: np.random.Generator, n_errors: float = MIN_Z
+    Z: FloatArray,
+    r: FloatArray,
+    weight: FloatArray,
+    rng: np.random.Generator,
+    n_errors: float = MIN_Z,
+    uneven: Noise | None = None,
 ) -> tuple[Noise, FloatArray]:
     """Learn the noise from standardised left-out residuals.
 
@@ -107,6 +112,7 @@ def fit_noise(
         weight: Positive weights, shape (n,).
         rng: Chooses rows where there are many.
         n_errors: Standard errors by which left-out residuals must be more probable.
+        uneven: What `fit_scale` makes of these residuals, where it has been asked.
 
     Returns:
         The noise, and the log density of each residual by what the others say, shape (n,).
@@ -122,7 +128,7 @@ def fit_noise(
     size = float(np.sqrt(np.average(r**2, weights=weight)))
     if len(r) < FEWEST or float(weight.sum()) < FEWEST or not 1 / TYPICAL < size < TYPICAL:
         return best, density
-    uneven = _fit_scale(Z, r, weight, rng)
+    uneven = uneven or fit_scale(Z, r, weight, rng)
     h = uneven.scale_left_out(Z)
     if is_gain(found := _normal(r, h), density, weight, n_errors):
         best, density = uneven, found
@@ -132,16 +138,16 @@ def fit_noise(
     return best, density
 
 
-def shows_structure(Z: FloatArray, r: FloatArray, weight: FloatArray, rng: np.random.Generator) -> bool:
+def shows_structure(Z: FloatArray, r: FloatArray, weight: FloatArray, uneven: Noise) -> bool:
     """Whether left-out residuals hint at uneven noise or at a shape that is not normal: a cheap and generous test.
 
-    Where a response jumps, residuals of one GP for all are large near the boundary.
+    Where a response jumps, residuals of one GP for all are large near the boundary. `uneven` is what `fit_scale` makes
+    of these residuals.
     """
     normal = _normal(r, np.ones(len(r)))
     if len(r) < FEWEST // 2:
         return False
-    h = _fit_scale(Z, r, weight, rng).scale_left_out(Z)
-    if is_gain(_normal(r, h), normal, weight, HINT_Z):
+    if is_gain(_normal(r, uneven.scale_left_out(Z)), normal, weight, HINT_Z):
         return True
     return is_gain(_left_out_density(r, weight), normal, weight, HINT_Z)
 
@@ -163,7 +169,7 @@ def _normal(r: FloatArray, h: FloatArray) -> FloatArray:
     return np.asarray(-0.5 * np.log(2 * np.pi) - np.log(h) - 0.5 * (r / h) ** 2)
 
 
-def _fit_scale(Z: FloatArray, r: FloatArray, weight: FloatArray, rng: np.random.Generator) -> Noise:
+def fit_scale(Z: FloatArray, r: FloatArray, weight: FloatArray, rng: np.random.Generator) -> Noise:
     """The h that makes normal residuals most probable, along the smoothed log |r|; r^2 / h^2 has mean 1."""
     rows = np.sort(rng.permutation(len(r))[:MOST_FOR_SCALE])
     u = np.log(np.abs(r) + FLOOR)

@@ -25,7 +25,7 @@ from genbayes.models.regimes.em import (
     with_noise,
 )
 from genbayes.models.regimes.mixture import MOST_REGIMES, evidence_of, find_regimes, responsibilities
-from genbayes.models.regimes.noise import HINT_Z, MIN_Z, mean_gain, shows_structure
+from genbayes.models.regimes.noise import HINT_Z, MIN_Z, Noise, fit_scale, mean_gain, shows_structure
 from genbayes.models.regimes.starts import guess_labels, mixture_of_planes
 
 FEW_ROWS = 400  # that the search is made on
@@ -65,16 +65,21 @@ def find_regimes_by_em(
     rng_plain, rng_search, rng_last = rng.spawn(3)
     if plain is None:
         plain = fit_weighted_gp(runs, np.ones(len(runs)), rng_plain, n_starts=3)
-    found = search_regimes(runs, rng_search, n_regimes, plain)
-    return one_regime(runs, plain, rng_plain, MIN_Z) if found is None else finish(runs, found, rng_last)
+    uneven = fit_scale(runs.Z, residuals(plain, runs), runs.weight, rng_plain)
+    found = search_regimes(runs, rng_search, n_regimes, plain, uneven)
+    return one_regime(runs, plain, rng_plain, MIN_Z, uneven) if found is None else finish(runs, found, rng_last)
 
 
 def search_regimes(
-    runs: Runs, rng: np.random.Generator, n_regimes: int | None = None, plain: FittedGP | None = None
+    runs: Runs,
+    rng: np.random.Generator,
+    n_regimes: int | None = None,
+    plain: FittedGP | None = None,
+    uneven: Noise | None = None,
 ) -> Regimes | None:
     """Labels of two or more regimes at all runs; None where one is enough. GPs and noise may be those of fewer runs.
 
-    See `find_regimes_by_em` for the arguments.
+    See `find_regimes_by_em` for the other arguments; `uneven` is what `fit_scale` makes of the residuals of `plain`.
     """
     rng_rows, rng_plain, rng_search, rng_last = rng.spawn(4)
     order = rng_rows.permutation(len(runs))
@@ -83,8 +88,10 @@ def search_regimes(
     if plain is None or len(some) < len(runs):
         seen = runs.take(np.sort(order[:LOOK_ROWS]))
         plain = fit_weighted_gp(seen, np.ones(len(seen)), rng_plain, None if plain is None else plain.parameters)
-    one = one_regime(seen, plain, rng_plain)
-    if not _is_worth_a_search(seen, one, n_regimes, rng_plain):
+        uneven = None
+    uneven = uneven or fit_scale(seen.Z, residuals(plain, seen), seen.weight, rng_plain)
+    one = one_regime(seen, plain, rng_plain, uneven=uneven)
+    if not _is_worth_a_search(seen, one, uneven, n_regimes, rng_plain):
         return None
     few = runs.take(np.sort(order[:FEW_ROWS]))
     candidates = list(_search_numbers(few, plain, n_regimes, rng_search))
@@ -96,12 +103,14 @@ def search_regimes(
     return spread_to(runs, found, rng_last)
 
 
-def _is_worth_a_search(seen: Runs, one: Regimes, n_regimes: int | None, rng: np.random.Generator) -> bool:
+def _is_worth_a_search(
+    seen: Runs, one: Regimes, uneven: Noise, n_regimes: int | None, rng: np.random.Generator
+) -> bool:
     if len(np.unique(seen.Z, axis=0)) < FEWEST_INPUTS:
         return False
     if n_regimes is not None or len(find_regimes(seen.y, seen.weight)) > 1:
         return True
-    if shows_structure(seen.Z, residuals(one.gps[0], seen), seen.weight, rng):
+    if shows_structure(seen.Z, residuals(one.gps[0], seen), seen.weight, uneven):
         return True
     rows = np.sort(rng.permutation(len(seen))[:FEW_ROWS])  # a quick look all the same: one start, two rounds
     few = seen.take(rows)

@@ -31,7 +31,7 @@ def _registry_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def make_model() -> Callable[..., Any]:
-    """A fitted model with law N(f(X), scale^2) and any further attributes."""
+    """A fitted model with distribution N(f(X), scale^2) and any further attributes."""
 
     def make(f: Callable[[Any], Any], scale: float = 1.0, **attributes: Any) -> Any:
         def predict_distribution(X: Any) -> Normal:

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -82,3 +83,31 @@ class Clock:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+@pytest.fixture
+def wait_for() -> Callable[[Callable[[], object]], None]:
+    """Wait until something holds; a busy machine needs some of the minute it has."""
+
+    def wait(condition: Callable[[], object]) -> None:
+        until = time.monotonic() + 60.0
+        while not condition():
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+    return wait
+
+
+@pytest.fixture
+def is_gone() -> Callable[[int], bool]:
+    """Whether a process has ended."""
+
+    def ask(pid: int) -> bool:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        stat = Path(f"/proc/{pid}/stat")
+        return stat.exists() and stat.read_text().split()[2] == "Z"  # ended, waiting for init
+
+    return ask

@@ -1,6 +1,5 @@
 """Programs end with whoever started them, with all their children."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -16,29 +15,12 @@ from genbayes.campaign.running import SimulationFailed, Stopped, StopSignal
 from genbayes.campaign.trial import Trial
 
 TRIAL = Trial(1, {"x": 0.5}, lease=1)
-SOON = 60.0  # seconds; a busy machine needs some of them
 DEAF = "trap '' TERM; echo \\$$ > child; while true; do sleep 0.1; done"
 STUBBORN = f'sh -c "{DEAF}" & while ! test -s child; do sleep 0.01; done'
 
 
 def shell(script: str, **settings) -> Command:
     return Command(["sh", "-c", script], Box({"x": (0.0, 1.0)}), **settings)
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().split()[2] == "Z"  # ended, waiting for init
-
-
-def wait_for(condition) -> None:
-    until = time.monotonic() + SOON
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 @pytest.fixture(autouse=True)
@@ -50,20 +32,20 @@ def child(tmp_path: Path, monkeypatch):
 
 
 @pytest.mark.parametrize("left", ["sleep 60 & echo $! > child", STUBBORN])
-def test_what_a_program_leaves_behind_is_ended_when_it_has_answered(child, left: str) -> None:
+def test_what_a_program_leaves_behind_is_ended_when_it_has_answered(child, left: str, wait_for, is_gone) -> None:
     started = time.monotonic()
     assert shell(f"{left}; echo 7")(TRIAL) == (7.0,)
     assert is_gone(child()) or wait_for(lambda: is_gone(child())) is None
     assert time.monotonic() - started < 20
 
 
-def test_a_child_that_ignores_the_signal_does_not_outlive_a_program_that_heeds_it(child) -> None:
+def test_a_child_that_ignores_the_signal_does_not_outlive_a_program_that_heeds_it(child, wait_for, is_gone) -> None:
     with pytest.raises(SimulationFailed, match="no result within 1 s; the program was stopped"):
         shell(f"{STUBBORN}; sleep 60", timeout=1.0)(TRIAL)
     wait_for(lambda: is_gone(child()))
 
 
-def test_a_program_that_hangs_is_ended_with_its_children(child) -> None:
+def test_a_program_that_hangs_is_ended_with_its_children(child, wait_for, is_gone) -> None:
     started = time.monotonic()
     with pytest.raises(SimulationFailed, match="no result within 0.4 s; the program was stopped"):
         shell("sleep 60 & echo $! > child; wait", timeout=0.4)(TRIAL)
@@ -71,7 +53,7 @@ def test_a_program_that_hangs_is_ended_with_its_children(child) -> None:
     wait_for(lambda: is_gone(child()))
 
 
-def test_a_stop_signal_ends_the_program(child) -> None:
+def test_a_stop_signal_ends_the_program(child, wait_for, is_gone) -> None:
     stop = StopSignal()
     threading.Timer(0.3, stop.set).start()
     with pytest.raises(Stopped):
@@ -89,7 +71,9 @@ Command(["sh", "-c", sys.argv[1]], Box({"x": (0.0, 1.0)}))(Trial(1, {"x": 0.5}, 
 
 
 @pytest.mark.parametrize("left", ["sleep 60 & echo $! > child; wait", f"{STUBBORN}; wait"])
-def test_a_worker_that_is_killed_outright_leaves_neither_program_nor_children(child, tmp_path: Path, left: str) -> None:
+def test_a_worker_that_is_killed_outright_leaves_neither_program_nor_children(
+    child, tmp_path: Path, left: str, wait_for, is_gone
+) -> None:
     worker = subprocess.Popen([sys.executable, "-c", PROGRAM, f"echo $$ > program; {left}"])
     wait_for(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text().strip())
     worker.send_signal(signal.SIGKILL)
@@ -97,7 +81,7 @@ def test_a_worker_that_is_killed_outright_leaves_neither_program_nor_children(ch
     wait_for(lambda: is_gone(child()) and is_gone(int((tmp_path / "program").read_text())))
 
 
-def test_the_dead_that_nobody_has_buried_are_not_waited_for(monkeypatch) -> None:
+def test_the_dead_that_nobody_has_buried_are_not_waited_for(monkeypatch, wait_for, is_gone) -> None:
     """A container without an init keeps them, and with them their process group."""
     monkeypatch.setattr("genbayes.campaign.process.GRACE", 60.0)
     process = subprocess.Popen(["sh", "-c", "exit 0"], start_new_session=True)

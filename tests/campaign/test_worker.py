@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from io import BytesIO
 from pathlib import Path
 from unittest.mock import DEFAULT, Mock
@@ -29,22 +28,6 @@ def start_worker(campaign: Campaign, *words: str) -> subprocess.Popen:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [*GENBAYES, "worker", campaign.url, campaign.name, *words]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-
-
-def wait_for(condition) -> None:
-    until = time.monotonic() + SOON
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().split()[2] == "Z"  # ended, waiting for init
 
 
 def test_a_worker_runs_a_program_until_the_budget_is_spent_and_leaves_signals_as_they_were(make_campaign) -> None:
@@ -77,7 +60,9 @@ def test_a_signal_during_the_announcement_ends_the_worker_cleanly(make_campaign)
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_program_and_hands_the_trial_back(make_campaign, tmp_path: Path, how) -> None:
+def test_a_signal_ends_the_program_and_hands_the_trial_back(
+    make_campaign, tmp_path: Path, how, wait_for, is_gone
+) -> None:
     campaign, pid = make_campaign(n_initial=1, budget=1), tmp_path / "pid"
     process = start_worker(campaign, "--json", "--quiet", "--", "sh", "-c", f"echo $$ > {pid}; exec sleep 120")
     wait_for(lambda: pid.exists() and pid.read_text().strip())
@@ -90,7 +75,7 @@ def test_a_signal_ends_the_program_and_hands_the_trial_back(make_campaign, tmp_p
     assert is_gone(int(pid.read_text()))
 
 
-def test_a_worker_that_is_killed_outright_is_replaced_by_the_next(make_campaign, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_outright_is_replaced_by_the_next(make_campaign, tmp_path: Path, wait_for) -> None:
     campaign = make_campaign(n_initial=1, budget=1)
     first = start_worker(campaign, "--lease-seconds", "1", "--", "sh", "-c", f"touch {tmp_path}/begun; sleep 3; echo 1")
     wait_for((tmp_path / "begun").exists)

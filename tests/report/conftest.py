@@ -1,16 +1,10 @@
-"""Models without training, and a parser that fails on a page that is not well formed."""
+"""A parser that fails on a page that is not well formed."""
 
 import re
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
-import numpy as np
 import pytest
-
-from genbayes.distribution import Normal
 
 
 class Page(HTMLParser):
@@ -60,16 +54,3 @@ class Page(HTMLParser):
 def read() -> type[Page]:
     """A page, parsed."""
     return Page
-
-
-@pytest.fixture(scope="session")
-def make_model() -> Callable[..., Any]:
-    """A fitted model with distribution N(f(X), scale^2) and any further attributes."""
-
-    def make(f: Callable[[Any], Any], scale: float = 1.0, **attributes: Any) -> Any:
-        def predict_distribution(X: Any) -> Normal:
-            return Normal(loc=np.asarray(f(X), dtype=float), scale=np.full(len(X), scale))
-
-        return SimpleNamespace(predict_distribution=predict_distribution, **attributes)
-
-    return make

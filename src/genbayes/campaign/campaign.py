@@ -18,6 +18,7 @@ import numpy as np
 
 from genbayes.campaign.proposing import (
     DEFAULT_PROPOSER,
+    Shown,
     check_proposer,
     draw_initial,
     ignores_runs,
@@ -30,6 +31,7 @@ from genbayes.campaign.trial import (
     FIRST_COLUMNS,
     LAST_COLUMNS,
     MAX_ATTEMPTS,
+    PATIENCE,
     LeaseTerms,
     Outcome,
     Record,
@@ -62,7 +64,6 @@ Model = TypeVar("Model", bound="Fits")
 
 RUNS_PER_INPUT = 10  # of the initial design: the rule of Loeppky, Sacks and Welch (2009)
 N_TRIES = 3  # to propose while others add trials; then what was proposed stands
-PATIENCE = 60.0  # seconds to wait for a database that is locked or out of reach
 
 
 class Campaign:
@@ -242,8 +243,7 @@ class Campaign:
                 break
             # Those who collide part ways.
             rng = self._stream(shown.n_trials) if tries_left == N_TRIES - 1 else np.random.default_rng()
-            X_done, y_done, X_running = shown.X_done, shown.y_done, shown.X_running
-            points = propose_points(self.proposer, self.space, X_done, y_done, X_running, n_more, rng)
+            points = propose_points(self.proposer, self.space, shown, n_more, rng)
             added = self._lease(len(points), terms, points, shown.n_trials if tries_left else None)
             trials += (self._lease(n - len(trials), terms) or []) if added is None else added
         return trials
@@ -251,8 +251,8 @@ class Campaign:
     def _draw(self, n_trials: int, n: int) -> list[Point]:
         """The inputs of the next n trials, by a proposer that looks at no runs."""
         nothing = np.empty((0, self.space.d))
-        rng = self._stream(n_trials)
-        return propose_points(self.proposer, self.space, nothing, np.empty(0), nothing, n, rng)
+        shown = Shown(n_trials, nothing, np.empty(0), nothing)
+        return propose_points(self.proposer, self.space, shown, n, self._stream(n_trials))
 
     def _stream(self, n_trials: int) -> np.random.Generator:
         """One stream of random numbers a trial, so that a resumed campaign proposes what it would have."""

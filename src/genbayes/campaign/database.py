@@ -20,6 +20,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
+from genbayes.campaign.trial import PATIENCE
 from genbayes.errors import (
     GenBayesError,
     InvalidInput,
@@ -33,7 +34,6 @@ from genbayes.validation import suggest
 
 T = TypeVar("T")
 
-PATIENCE = 60.0  # seconds to wait for a database that is locked or out of reach
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two tries; doubled each time
 CONNECT_SECONDS = 10  # libpq's own time limit
 TURN_PAUSE = 0.001, 0.006  # seconds between two tries to be the one who writes to SQLite, drawn anew each time

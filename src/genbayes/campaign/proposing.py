@@ -6,6 +6,7 @@ A proposer of your own is given to a campaign as an object, or registered under 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -115,17 +116,25 @@ def make_proposer(name: str, campaign: str) -> Proposer:
     return proposer
 
 
-def propose_points(
-    proposer: Proposer,
-    space: Box,
-    X_done: FloatArray,
-    y_done: FloatArray,
-    X_running: FloatArray,
-    n: int,
-    rng: np.random.Generator,
-) -> list[Point]:
+@dataclass(frozen=True)
+class Shown:
+    """The trials of a campaign at one moment, as a proposer is shown them.
+
+    Attributes:
+        n_trials: How many there are, in any state.
+        X_done, y_done, X_running: What has ended and what has not; see `Proposer.propose`.
+    """
+
+    n_trials: int
+    X_done: FloatArray
+    y_done: FloatArray
+    X_running: FloatArray
+
+
+def propose_points(proposer: Proposer, space: Box, shown: Shown, n: int, rng: np.random.Generator) -> list[Point]:
     """The inputs of the next n trials, if they are what a proposer promises; see `Proposer.propose`."""
-    U = np.asarray(proposer.propose(space, X_done, y_done, X_running, n, rng), dtype=np.float64)
+    proposed = proposer.propose(space, shown.X_done, shown.y_done, shown.X_running, n, rng)
+    U = np.asarray(proposed, dtype=np.float64)
     if U.shape != (n, space.d) or not np.isfinite(U).all():
         shape = (n, space.d)
         raise InvalidInput(f"proposer must return finite points of shape {shape}, got {U.tolist()!r:.60}")

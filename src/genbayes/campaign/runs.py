@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, select
 
-from genbayes.arrays import BoolArray, FloatArray
+from genbayes.arrays import BoolArray
+from genbayes.campaign.proposing import Shown
 from genbayes.campaign.schema import TRIALS
 from genbayes.data import Box
 
@@ -21,23 +21,6 @@ from genbayes.data import Box
 STATES = ("open", "running", "failed", "done")
 FIRST_ENDED = STATES.index("failed")
 COLUMNS = (TRIALS.c.number, TRIALS.c.state, TRIALS.c.x, TRIALS.c.y, TRIALS.c.finished_at, TRIALS.c.revision)
-
-
-@dataclass(frozen=True)
-class Shown:
-    """The trials of a campaign at one moment.
-
-    Attributes:
-        n_trials: How many there are, in any state.
-        X_done: Where runs have ended, in the unit cube, in the order of their ends, shape (n_done, d).
-        y_done: Their first responses, NaN for a run that failed, shape (n_done,).
-        X_running: Where runs are out or waiting, shape (n_running, d).
-    """
-
-    n_trials: int
-    X_done: FloatArray
-    y_done: FloatArray
-    X_running: FloatArray
 
 
 class Runs:

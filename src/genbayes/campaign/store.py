@@ -14,9 +14,10 @@ from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, insert, not_, select
 
-from genbayes.campaign.database import PATIENCE, Database
+from genbayes.campaign.database import Database
 from genbayes.campaign.ledger import HANDED_BACK, Ledger
-from genbayes.campaign.runs import Runs, Shown
+from genbayes.campaign.proposing import Shown
+from genbayes.campaign.runs import Runs
 from genbayes.campaign.schema import (
     CAMPAIGNS,
     HAS_FAILED,
@@ -31,7 +32,7 @@ from genbayes.campaign.schema import (
     prepare_schema,
     schema_version,
 )
-from genbayes.campaign.trial import Record, Settings, Status
+from genbayes.campaign.trial import PATIENCE, Record, Settings, Status
 from genbayes.data import Box
 from genbayes.data.box import Point
 from genbayes.errors import InvalidInput, UnreadableFile

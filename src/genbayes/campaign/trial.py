@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 State = Literal["open", "running", "done", "failed"]
 Outcome = Literal["counted", "repeat", "again", "failed", "late"]
 DAY = 86_400.0
+PATIENCE = 60.0  # seconds to wait for a database that is locked or out of reach
 MAX_ATTEMPTS = 5  # lapsed leases of one trial: a few may have other causes, five are the run itself
 
 # Inputs and responses stand between them, so none may have one of these names.

@@ -412,12 +412,11 @@ def encode(space: Box, U: FloatArray) -> FloatArray:
         >>> encode(space, np.array([[0.3, 0.2, 0.9]]))
         array([[0.3 , 0.25, 0.  , 1.  ]])
     """
-    kinds = list(space.inputs.values())
     if space.is_continuous.all():
         return U
     U = space.snap(U)
     columns = []
-    for j, kind in enumerate(kinds):
+    for j, kind in enumerate(space.inputs.values()):
         if isinstance(kind, Choice):
             step = np.minimum((U[:, j] * len(kind.values)).astype(np.int64), len(kind.values) - 1)
             columns.append(np.eye(len(kind.values))[step])

@@ -43,7 +43,7 @@ FIRST_LINE = 90  # characters of why a run failed
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownResponse:
     """Which response of a campaign a page shows.
 
     Args:
@@ -59,7 +59,7 @@ class Shown:
         return record.responses[self.names.index(self.name)] if record.responses else without
 
 
-ONE = Shown("y", ["y"])
+ONE = ShownResponse("y", ["y"])
 
 
 def write_campaign(
@@ -74,7 +74,7 @@ def write_campaign(
         learnt: How its error fell with the runs.
         response: Which response is drawn, by name; None for the first.
     """
-    shown = Shown(campaign.settings.responses[0] if response is None else response, campaign.settings.responses)
+    shown = ShownResponse(campaign.settings.responses[0] if response is None else response, campaign.settings.responses)
     numbers = [
         Tile("Done", str(status.n_done), f"of {status.budget}" if status.budget else "no limit set"),
         Tile("Running", str(status.n_running), f"{status.n_open} waiting"),
@@ -110,7 +110,7 @@ def _first_line(reason: str) -> str:
     return line if len(line) <= FIRST_LINE else line[:FIRST_LINE] + "..."
 
 
-def _figures(campaign: Campaign, learnt: LearningCurve, shown: Shown) -> list[Html]:
+def _figures(campaign: Campaign, learnt: LearningCurve, shown: ShownResponse) -> list[Html]:
     records: Sequence[Record] = campaign.records()
     order = figure(
         "Responses in order",
@@ -147,7 +147,7 @@ def draw_curve(curve: LearningCurve) -> Axes:
     return ax
 
 
-def draw_order(records: Sequence[Record], shown: Shown = ONE) -> Axes:
+def draw_order(records: Sequence[Record], shown: ShownResponse = ONE) -> Axes:
     """Responses in the order of the trials; failed ones along the bottom."""
     ax = new_axes(MEDIUM)
     ax.locator_params("x", integer=True)
@@ -163,13 +163,13 @@ def draw_order(records: Sequence[Record], shown: Shown = ONE) -> Axes:
     return ax
 
 
-def draw_places(records: Sequence[Record], space: Box, shown: Shown = ONE) -> list[tuple[str, Axes]]:
+def draw_places(records: Sequence[Record], space: Box, shown: ShownResponse = ONE) -> list[tuple[str, Axes]]:
     """Where the runs went: a panel for each pair of the first inputs, or one along the only input."""
     pairs = list(combinations(space.names, 2))[:MOST_PANELS] or [(space.names[0], shown.name)]
     return [(f"{first} and {second}", _draw_pair(records, space, first, second, shown)) for first, second in pairs]
 
 
-def _draw_pair(records: Sequence[Record], space: Box, first: str, second: str, shown: Shown) -> Axes:
+def _draw_pair(records: Sequence[Record], space: Box, first: str, second: str, shown: ShownResponse) -> Axes:
     ax = new_axes(PANEL)
     for kind, colour, marker in KINDS:
         mine = [record for record in records if _kind(record) == kind]
@@ -190,7 +190,7 @@ def _kind(record: Record) -> str | None:
     return "initial" if record.source == "initial" else "later"
 
 
-def _positions(records: Sequence[Record], space: Box, name: str, shown: Shown) -> list[float]:
+def _positions(records: Sequence[Record], space: Box, name: str, shown: ShownResponse) -> list[float]:
     kind = space.inputs.get(name)
     if kind is None:  # the response, beside an only input
         return [shown.value(record, np.nan) for record in records]

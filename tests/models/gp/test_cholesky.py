@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.linalg import lapack
 
 from genbayes.models.gp.cholesky import factorise, invert_factored, solve_factored
 
@@ -27,3 +28,13 @@ def test_solution_and_inverse_are_those_of_the_matrix() -> None:
     factor = factorise(K.copy(), K.diagonal().copy())
     np.testing.assert_allclose(K @ solve_factored(factor, right), right, atol=1e-8)
     np.testing.assert_allclose(np.tril(invert_factored(factor)), np.tril(np.linalg.inv(K)), atol=1e-10)
+
+
+def test_the_numbers_are_those_of_scipy_s_wrappers_to_the_bit() -> None:
+    root = np.random.default_rng(1).normal(size=(60, 70))
+    K, right = root @ root.T, np.random.default_rng(2).normal(size=(60, 3))
+    factor = factorise(K.copy(), K.diagonal().copy())
+    upper, _ = lapack.dpotrf(K, lower=0, clean=1)
+    np.testing.assert_array_equal(factor, upper.T)
+    np.testing.assert_array_equal(solve_factored(factor, right), lapack.dpotrs(upper, right, lower=0)[0])
+    np.testing.assert_array_equal(np.triu(invert_factored(factor).T), np.triu(lapack.dpotri(upper, lower=0)[0]))

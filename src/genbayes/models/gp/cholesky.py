@@ -1,9 +1,16 @@
-"""Cholesky factors of covariance matrices that may be singular to rounding, and what follows from a factor."""
+"""Cholesky factors of covariance matrices that may be singular to rounding, and what follows from a factor.
+
+LAPACK is called by its address, as SciPy offers it to compiled code, because SciPy's own wrappers keep the interpreter's
+lock: two GPs that are fitted in two threads would wait for each other in every factor.
+"""
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
+
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import cython_lapack
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import NotFinite
@@ -11,6 +18,33 @@ from genbayes.errors import NotFinite
 # Tried in turn on the diagonal until the factor exists. Rounding alone spoils the smallest eigenvalues of correlations
 # of some hundred inputs by 1e-14.
 JITTERS = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+
+
+def _routine(name: str) -> Callable[..., None]:
+    """A routine of LAPACK, all of whose arguments are addresses; the interpreter's lock is free while it runs."""
+    capsule = cython_lapack.__pyx_capi__[name]
+    api = ctypes.pythonapi
+    signature = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))(capsule)
+    find = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
+    made: Callable[..., None] = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * signature.count(b"*"))(
+        find(capsule, signature)
+    )
+    return made
+
+
+_dpotrf, _dpotri, _dpotrs = (_routine(name) for name in ("dpotrf", "dpotri", "dpotrs"))
+
+
+def _run(routine: Callable[..., None], factor: FloatArray, *right: FloatArray) -> int:
+    """Call LAPACK in place on a matrix whose lower triangle counts, (u, u) in rows; and what it says, 0 if all is well.
+
+    A lower triangle in rows is LAPACK's upper one, which lies in columns. Right sides, (u, r), lie in columns.
+    """
+    size, failure = ctypes.c_int(len(factor)), ctypes.c_int()
+    n, sides = ctypes.byref(size), [(ctypes.byref(ctypes.c_int(b.shape[1])), b.ctypes.data) for b in right]
+    more = [side for _, at in sides for side in (at, n)]
+    routine(b"U", n, *[count for count, _ in sides], factor.ctypes.data, n, *more, ctypes.byref(failure))
+    return failure.value
 
 
 def factorise(K: FloatArray, diagonal: FloatArray) -> FloatArray:
@@ -45,9 +79,9 @@ def factorise_with_jitter(K: FloatArray, diagonal: FloatArray) -> tuple[FloatArr
     for jitter in JITTERS:
         np.fill_diagonal(K, diagonal + jitter)
         # A C-ordered lower triangle is LAPACK's upper one; overwriting would lose K, should a larger jitter be needed.
-        factor, failure = lapack.dpotrf(K.T, lower=0, clean=1, overwrite_a=0)
-        if failure == 0 and np.isfinite(factor.diagonal()).all():
-            return np.asarray(factor.T), jitter
+        factor = np.tril(K)
+        if _run(_dpotrf, factor) == 0 and np.isfinite(factor.diagonal()).all():
+            return factor, jitter
     raise NotFinite(
         "covariances must be finite, got NaN or infinity; inputs or length scales are too large or too small"
     )
@@ -55,14 +89,17 @@ def factorise_with_jitter(K: FloatArray, diagonal: FloatArray) -> tuple[FloatArr
 
 def solve_factored(factor: FloatArray, right: FloatArray) -> FloatArray:
     """K^{-1} right, shape (u, r), from the lower Cholesky factor of K, shape (u, u)."""
-    solution, failure = lapack.dpotrs(factor.T, right, lower=0)
+    solution = np.array(right, dtype=np.float64, order="F")
+    failure = _run(_dpotrs, np.ascontiguousarray(factor), solution)
     assert failure == 0
-    return np.asarray(solution)
+    return solution
 
 
 def invert_factored(factor: FloatArray) -> FloatArray:
     """K^{-1} from the lower Cholesky factor of K, (u, u) -> (u, u); of use is the lower triangle only."""
-    return np.asarray(lapack.dpotri(factor.T, lower=0)[0].T)
+    inverse = np.array(factor, order="C")
+    _run(_dpotri, inverse)
+    return inverse
 
 
 def log_determinant(factor: FloatArray) -> float:

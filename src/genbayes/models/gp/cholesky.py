@@ -1,7 +1,7 @@
 """Cholesky factors of covariance matrices that may be singular to rounding, and what follows from a factor.
 
-LAPACK is called by its address, as SciPy offers it to compiled code, because SciPy's own wrappers keep the interpreter's
-lock: two GPs that are fitted in two threads would wait for each other in every factor.
+LAPACK is called by its address, as SciPy offers it to compiled code: SciPy's wrappers keep the interpreter's lock, so
+that two GPs which are fitted in two threads would wait for each other in every factor.
 """
 
 from __future__ import annotations

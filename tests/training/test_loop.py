@@ -146,6 +146,14 @@ def test_a_member_that_is_done_is_not_changed_by_those_that_go_on() -> None:
 FALLING = [10 * 0.9**epoch for epoch in range(28)]
 
 
+@pytest.mark.parametrize(("n_late", "last"), [(0, 10), (1, 3)])
+def test_the_last_members_need_not_be_waited_for(n_late: int, last: int) -> None:
+    rises, falls = [1.0, *[2.0] * 9], FALLING[:10]
+    weights, history = scored([rises, rises, falls], n_epochs=10, patience=2, n_late=n_late)
+    assert history.held_out_epoch[-1] == last
+    torch.testing.assert_close(weights[0], scored([rises], n_epochs=10, patience=2)[0][0])
+
+
 @pytest.mark.parametrize(("n_rounds", "n_epochs"), [(1, 4), (2, 4 + 8), (3, 4 + 8 + 16)])
 def test_a_member_that_is_still_improving_goes_on_twice_as_long(n_rounds: int, n_epochs: int) -> None:
     _, history = scored([FALLING], n_epochs=4, n_rounds=n_rounds)

@@ -94,15 +94,21 @@ class AveragedAdam:
 class BestWeights:
     """Held-out scores of each member during a run, and the weights at each member's best.
 
+    Args:
+        weights: What is trained.
+        patience: Checks without improvement after which a member is done; None for never.
+        n_late: Members that are not waited for once all others are done.
+
     Attributes:
         seen: Epoch and scores, shape (K,), of each check.
         best: Best score of each member so far, shape (K,); None before the first check.
         row_scores: Scores of the held-out rows at each member's best, shape (K, a).
     """
 
-    def __init__(self, weights: FlatWeights, patience: int | None) -> None:
+    def __init__(self, weights: FlatWeights, patience: int | None, n_late: int = 0) -> None:
         self.weights = weights
         self.patience = patience
+        self.n_late = n_late
         self.best: Tensor | None = None
         self.row_scores: Tensor | None = None
         self.kept = weights.flat.detach().clone()
@@ -112,7 +118,7 @@ class BestWeights:
 
     @torch.no_grad()
     def note(self, scores: Tensor, row_weight: Tensor, epoch: float) -> bool:
-        """Keep what improved, and say whether patience has run out for all members.
+        """Keep what improved, and say whether patience has run out for all members that are waited for.
 
         A member whose own patience has run out is done, whatever happens while others go on: what is kept of it does
         not depend on them.
@@ -136,7 +142,7 @@ class BestWeights:
         self.stale = torch.where(better.cpu(), 0, self.stale + 1)
         if self.patience is not None:
             self.is_done |= self.stale >= self.patience
-        return bool(self.is_done.all())
+        return int((~self.is_done).sum()) <= self.n_late
 
     def best_at(self, epoch: float) -> float:
         """Mean over members of the best score up to an epoch; infinity before the first check."""

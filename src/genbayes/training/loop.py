@@ -43,6 +43,7 @@ class TrainingSettings:
         steps_between_checks: How often held-out rows are scored.
         patience: Checks without improvement after which a member is done; the run stops when all are. None to run
             to the end.
+        n_late: Members that are not waited for: the run stops when all but so many are done.
         n_rounds: How many times the run, each time twice as long, may be repeated from where it stands, for members
             whose held-out score is still falling when it ends; 1 for once.
     """
@@ -55,6 +56,7 @@ class TrainingSettings:
     averaging: float = 0.0
     steps_between_checks: int = 50
     patience: int | None = None
+    n_late: int = 0
     n_rounds: int = 1
 
     @property
@@ -118,7 +120,7 @@ class Training:
         self.objective, self.settings, self.held_out, self.report = objective, settings, held_out, report
         self.weights = FlatWeights(parameters)
         self.adam = AveragedAdam(self.weights, settings.weight_decay, settings.averaging)
-        self.best = BestWeights(self.weights, settings.patience)
+        self.best = BestWeights(self.weights, settings.patience, settings.n_late)
         self.batches = draw_batches(learn, settings.batch_size, generators, self.weights.flat.device)
         size = settings.batch_size
         self.per_epoch = 1 if size is None else max(1, math.ceil(max(len(rows) for rows in learn) / size))

@@ -235,6 +235,16 @@ def test_training_yields_to_a_rival_that_is_out_of_reach(course: list[float], ri
     assert SEEN[-1].training.n_steps == at
 
 
+def test_training_yields_also_where_it_gets_stuck_after_its_end_was_forecast() -> None:
+    course = falling(20, 0.9)[:10]
+    course += [course[-1]] * 10  # promises to reach the rival at 500 steps, and falls no more
+    run = replace(race({"shallow": course}), aside=torch.arange(24).reshape(2, 12), rival=np.ones(24))
+    object.__setattr__(run, "enter", lambda plan, report: scripted_rows(plan, course))
+    with pytest.raises(OutOfReach, match="a rival is out of reach"):
+        run.run([plan("shallow")])
+    assert 500 < SEEN[-1].training.n_steps < 1000
+
+
 def test_before_it_yields_the_plan_with_fourier_features_is_tried_where_it_may_see_more() -> None:
     courses = {"shallow": [2.0] * 20, "fourier": [0.9] * 20}
     rows = Rows(None, range(300), None)

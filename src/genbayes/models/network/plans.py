@@ -322,6 +322,7 @@ class Race:
                 leader = self.challenge(leader, self.enter(fourier, report))
                 fourier = None
             while not leader.is_over:
+                self.require_reach(leader)
                 leader.advance(1)
                 if fourier is not None and leader.training.is_unfinished:
                     leader = self.challenge(leader, self.enter(fourier, report))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, is_dataclass
 from importlib import import_module
@@ -173,6 +174,10 @@ def build_models(page: str) -> str:
     """The page of models with its table as the registry is."""
     rows = []
     for model in OURS:
+        if model.disk_name not in MODEL_PAGES:
+            sys.exit(
+                f"{model.disk_name} must have a page, got none; write it in docs/models and name it in MODEL_PAGES"
+            )
         link = _relative(MODEL_PAGES[model.disk_name])
         rows.append([f"`{model.name}`", f"[{model.title}]({link})", model.assumes, model.suits, _tried(model)])
     head = ["name", "model", "what it assumes", "when to choose it", "tried by `auto`"]

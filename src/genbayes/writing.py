@@ -29,7 +29,7 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     if target.is_dir():
         raise UnwritableFile(f"path must name a file, got the directory {str(target)!r}; add a file name")
     if target.exists() and not target.is_file():
-        raise UnwritableFile(f"path must name an ordinary file, got {str(target)!r}, which is none")
+        raise UnwritableFile(f"path must name an ordinary file, got {str(target)!r}, which is not one")
     folder = target.parent
     if not folder.is_dir():
         raise UnwritableFile(f"path must lie in an existing folder, got {str(target)!r}; create {str(folder)!r} first")

@@ -352,7 +352,7 @@ def test_what_cannot_be_is_refused_and_nothing_changes(make_campaign, sqlite_url
 
 def test_a_proposer_of_ones_own_must_be_given_again(make_campaign, sqlite_url: str) -> None:
     make_campaign(n_initial=0, proposer=Spy())
-    with pytest.raises(InvalidInput, match="proposer must be given to open 'small', which was created with your own"):
+    with pytest.raises(InvalidInput, match="proposer must be given when campaign 'small' is opened, since"):
         Campaign.open(sqlite_url, "small").ask()
     assert Campaign.open(sqlite_url, "small", proposer=RandomProposer()).ask().number == 1
 
@@ -442,7 +442,7 @@ def test_a_registered_proposer_is_named_in_the_database_and_found_when_it_is_ope
 @pytest.mark.parametrize(
     ("name", "make", "sentence"),
     [
-        ("model", Spy, "name must be new, got 'model', which is ours"),
+        ("model", Spy, "name must be new, got 'model', which genbayes uses"),
         ("custom", Spy, "name must be new, got 'custom'"),
         (" ", Spy, "name must be text, got ' '"),
         ("middle", 3, "make must be a class, a function or 'module:Class', got 3"),

@@ -151,7 +151,7 @@ def test_a_report_is_scored_on_rows_the_model_has_not_seen_and_the_file_saw_all(
     assert ask(*FIT, "--report", "r.html", "--json").json["scores"]["n"] == 4
 
 
-@pytest.mark.parametrize(("exists", "outcome"), [(False, "was not written"), (True, "is as it was")])
+@pytest.mark.parametrize(("exists", "outcome"), [(False, "was not written"), (True, "was not changed")])
 def test_control_c_leaves_the_model_file_as_it_was(ask, bell, runs, tmp_path, monkeypatch, exists, outcome) -> None:
     if exists:
         (tmp_path / "m.gb").write_text("old")

@@ -100,7 +100,10 @@ SENTENCES = [
         ["predict", "m.gb", "gap.csv"],
         "inputs must not be missing, got no value in column 'x', 1 of 2 rows (line 3); drop or repair them",
     ),
-    (["predict", "m.gb", "taken.csv"], "the table must leave the name 'mean' to the prediction, got it in 'taken.csv'"),
+    (
+        ["predict", "m.gb", "taken.csv"],
+        "the table must have no column 'mean', which the prediction adds, got one in 'taken.csv'",
+    ),
     # options
     (
         ["predict", "m.gb", "new.csv", "--samples", "1000000000"],

@@ -18,7 +18,9 @@ def test_whole_numbers_are_counts_and_pass_as_they_are(weight: list[float]) -> N
 
 @pytest.mark.parametrize("scale", [1 / 12, 1e-3, 1e-300, 1e6 / 7])
 def test_equal_shares_are_ones_whatever_their_scale_and_zeros_stay(scale: float) -> None:
-    with pytest.warns(WeightsRescaled, match="not whole, so no counts of runs; they were rescaled to mean one"):
+    with pytest.warns(
+        WeightsRescaled, match="not whole, so they are not counts of runs; they were rescaled to mean one"
+    ):
         weight = check_weight(np.r_[np.full(10, scale), 0.0, 0.0], ROWS)
     np.testing.assert_array_equal(weight, [1.0] * 10 + [0.0] * 2)
 

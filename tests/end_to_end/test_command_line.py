@@ -147,7 +147,7 @@ def test_control_c_during_training_leaves_the_old_model_and_no_scraps(folder: Pa
             process.kill()
     os.close(terminal)
     assert code == 130
-    assert b"stopped by Ctrl-C; model.gb is as it was" in last
+    assert b"stopped by Ctrl-C; model.gb was not changed" in last
     assert b"Traceback" not in last
     assert [path.name for path in tmp_path.iterdir()] == ["model.gb"]
     assert (tmp_path / "model.gb").read_bytes() == old

@@ -116,7 +116,7 @@ def _guardian() -> Iterator[IO[bytes]]:
             start_new_session=True,
         )
     except OSError as error:
-        raise SimulatorBroken(f"sh must be there to watch over the program, got none; {error}") from error
+        raise SimulatorBroken(f"sh must be installed to watch over the program, got none; {error}") from error
     assert process.stdin is not None
     try:
         yield process.stdin

@@ -69,7 +69,7 @@ def register_proposer(name: str, make: Home) -> None:
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput(f"name must be text, got {name!r}")
     if name in OURS or name == CUSTOM:
-        raise InvalidInput(f"name must be new, got {name!r}, which is ours; choose another")
+        raise InvalidInput(f"name must be new, got {name!r}, which genbayes uses; choose another")
     if not (":" in make if isinstance(make, str) else callable(make)):
         raise InvalidInput(f"make must be a class, a function or 'module:Class', got {make!r}")
     _own[name] = make
@@ -98,14 +98,14 @@ def make_proposer(name: str, campaign: str) -> Proposer:
     """The proposer that a campaign was created with, by what its database says."""
     if name == CUSTOM:
         raise InvalidInput(
-            f"proposer must be given to open {campaign!r}, which was created with your own, got none; "
-            "or register_proposer it under a name before the campaign is created"
+            f"proposer must be given when campaign {campaign!r} is opened, since it was created with an object of "
+            "yours, got none; or give it a name with register_proposer before the campaign is created"
         )
     known = registered_proposers()
     if name not in known:
         raise InvalidInput(
-            f"proposer of campaign {campaign!r} must be known here, got {name!r}; register_proposer it before it is "
-            f"asked, or name it in the entry point group {PLUG_INS!r} of an installed package"
+            f"proposer of campaign {campaign!r} must be known here, got {name!r}; register it with register_proposer "
+            f"before it is asked, or name it in the entry point group {PLUG_INS!r} of an installed package"
         )
     home: Any = known[name]
     if isinstance(home, str):

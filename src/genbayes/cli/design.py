@@ -55,7 +55,7 @@ def create(
     ] = None,
     initial: Annotated[str, typer.Option(metavar="latin|sobol", help="How the initial trials are spread.")] = "latin",
     lease_seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", help="How long a trial is reserved for who asked.")
+        float, typer.Option(metavar="SECONDS", help="How long a trial is reserved for whoever asked for it.")
     ] = 86_400.0,
     budget: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Trials in all; no limit unless given.")
@@ -109,7 +109,7 @@ def create(
 def add(
     url: UrlArgument,
     name: NameArgument,
-    points: Annotated[Path, typer.Argument(metavar="POINTS", help="Table with a column an input: CSV or Parquet.")],
+    points: Annotated[Path, typer.Argument(metavar="POINTS", help="Table with one column per input: CSV or Parquet.")],
     as_json: AsJson = False,
 ) -> None:
     """Add trials at inputs of your own; they are handed out before any that are proposed.

@@ -105,7 +105,7 @@ def fit(
     make = model_maker(model, settings, seed, quiet=quiet)
     started = time.perf_counter()
     X, y, dropped = read_runs(runs, target, parse_names(inputs), parse_names(categorical), drop_missing)
-    with interruptible(f"{output} {'is as it was' if output.exists() else 'was not written'}"):
+    with interruptible(f"{output} {'was not changed' if output.exists() else 'was not written'}"):
         held = None if report is None else fit_without_some(make, X, y, seed, quiet=quiet or as_json)
         fitted = make().fit(X, y)
         fitted.save(output)

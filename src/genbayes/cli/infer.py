@@ -47,7 +47,7 @@ def options(context: typer.Context) -> None:
 @app.command()
 def fit(
     simulations: Annotated[
-        Path, typer.Argument(metavar="SIMS", help="Table of simulations, one a row: CSV or Parquet.")
+        Path, typer.Argument(metavar="SIMS", help="Table of simulations, one per row: CSV or Parquet.")
     ],
     theta: Annotated[str, typer.Option(metavar="A,B,...", help="Columns that hold the parameters.")],
     y: Annotated[str, typer.Option("--y", metavar="S1,S2,...", help="Columns that hold the responses.")],
@@ -58,7 +58,7 @@ def fit(
         list[str] | None,
         typer.Option(
             metavar="A=...",
-            help="a=0:2 (uniform), a=0.1:10:log, or SciPy's with its numbers: a=norm(0,1); once a parameter. "
+            help="a=0:2 (uniform), a=0.1:10:log, or SciPy's with its numbers: a=norm(0,1); once per parameter. "
             "The box that the parameters fill unless given.",
         ),
     ] = None,
@@ -87,7 +87,7 @@ def fit(
         _check_columns(option, names, table)
     table = select_inputs(table, [*parameters, *responses], [])
     started = time.perf_counter()
-    with interruptible(f"{output} {'is as it was' if output.exists() else 'was not written'}"):
+    with interruptible(f"{output} {'was not changed' if output.exists() else 'was not written'}"):
         estimator = PosteriorEstimator(known, verbose=shows_progress(quiet or as_json), random_state=seed)
         estimator.fit(table[parameters], table[responses])
         estimator.save(output)
@@ -104,7 +104,7 @@ def fit(
 def sample(
     posterior: Annotated[Path, typer.Argument(metavar="POSTERIOR", help="File that infer fit wrote.")],
     observed: Annotated[
-        Path, typer.Argument(metavar="OBSERVED", help="Table of observations, one a row: CSV or Parquet.")
+        Path, typer.Argument(metavar="OBSERVED", help="Table of observations, one per row: CSV or Parquet.")
     ],
     n: Annotated[int, typer.Option("--number", "-n", min=2, metavar="N", help="Draws for each observation.")] = 1000,
     output: Annotated[

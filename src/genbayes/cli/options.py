@@ -27,7 +27,7 @@ Categorical = Annotated[str | None, typer.Option(metavar="A,B,...", help="Inputs
 ResponseBounds = Annotated[
     str | None, typer.Option(metavar="LOWER,UPPER", help="Bounds of the response; either may be left out: 0,")
 ]
-RunsFile = Annotated[Path, typer.Argument(metavar="RUNS", help="Table of runs, one a row: CSV, Parquet or .xlsx.")]
+RunsFile = Annotated[Path, typer.Argument(metavar="RUNS", help="Table of runs, one per row: CSV, Parquet or .xlsx.")]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all random choices.")]
 TimeLimit = Annotated[
     float | None, typer.Option(metavar="SECONDS", help="Time that a fit may take, for the automatic choice.")

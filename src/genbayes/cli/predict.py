@@ -27,7 +27,7 @@ SHOWN_ROWS = 20  # of a table printed in a terminal
 
 def predict(
     model: ModelFile,
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Table of inputs, one a row: CSV, Parquet or .xlsx.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Table of inputs, one per row: CSV, Parquet or .xlsx.")],
     quantiles: Annotated[str, typer.Option(metavar="A,B,...", help="Levels between 0 and 1.")] = "0.05,0.5,0.95",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="TABLE", help="Table to write: CSV or Parquet.")
@@ -111,7 +111,9 @@ def _join(table: pd.DataFrame, answers: dict[str, FloatArray], name: str) -> pd.
 
     clash = next((column for column in answers if column in table.columns), None)
     if clash is not None:
-        raise InvalidInput(f"the table must leave the name {clash!r} to the prediction, got it in {name!r}; rename it")
+        raise InvalidInput(
+            f"the table must have no column {clash!r}, which the prediction adds, got one in {name!r}; rename it"
+        )
     return pd.concat([table, pd.DataFrame(answers, index=table.index)], axis=1)
 
 

@@ -56,10 +56,10 @@ class Groups:
             return np.zeros(n, dtype=np.int64)
         if groups is None:
             raise InvalidInput(
-                f"groups must be given, since fit was given groups ({self._listed()}); pass one label a row"
+                f"groups must be given, since fit was given groups ({self._listed()}); pass one label per row"
             )
         if not self.labels:
-            raise InvalidInput("groups must be left out, since fit was given none; fit again with groups=")
+            raise InvalidInput("groups must be left out, since fit was given none; fit again with groups")
         asked = _as_labels(groups, n)
         code_of = {label: code for code, label in enumerate(self.labels)}
         codes = np.array([code_of.get(label, -1) for label in asked], dtype=np.int64)

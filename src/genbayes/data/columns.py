@@ -285,7 +285,7 @@ def require_variation(y: FloatArray, n: int) -> None:
     """Refuse responses, shape (distinct rows,), that are all the same; `n` is the number of rows given."""
     if np.all(y == y[0]):
         raise InvalidInput(
-            f"y must vary, got the constant {float(y[0])!r} in all {n} rows; nothing is to be learnt from it"
+            f"y must vary, got the constant {float(y[0])!r} in all {n} rows; there is nothing to learn from it"
         )
 
 

@@ -70,8 +70,8 @@ def check_weight(sample_weight: ArrayLike | None, X: FloatArray, fewest: int = M
     rescaled = rescale(weight)
     if np.abs(rescaled - weight).max() > ROUNDING:
         warnings.warn(
-            "sample_weight holds numbers that are not whole, so no counts of runs; they were rescaled to mean one over "
-            "the positive ones; pass counts, or weights of mean one, to be rid of this warning",
+            "sample_weight has numbers that are not whole, so they are not counts of runs; they were rescaled to mean "
+            "one over the positive ones; pass counts, or weights of mean one, to avoid this warning",
             WeightsRescaled,
             stacklevel=4,
         )

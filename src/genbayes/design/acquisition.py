@@ -60,7 +60,7 @@ def disagreement(model: Predicts, X: ArrayLike) -> FloatArray:
         return np.asarray(medians.std(axis=0, ddof=1))
     if not gives_mean(model):
         raise InvalidInput(
-            f"model must have members or know what it does not know of the mean, got {type(model).__name__}; "
+            f"model must have members or answer predict_distribution(X, of='mean'), got {type(model).__name__}; "
             "use predictive_variance"
         )
     return model.predict_distribution(X, of="mean").std()

@@ -103,7 +103,7 @@ class Surrogate(ABC):
         if self._looks_far(X):
             warnings.warn(
                 "some rows lie far from every training input, where a surrogate can only guess; "
-                "extrapolates tells which",
+                "model.extrapolates(X) tells which",
                 FarFromRuns,
                 stacklevel=3,
             )

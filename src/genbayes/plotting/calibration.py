@@ -38,7 +38,7 @@ def plot_pit(counts: ArrayLike, band: tuple[float, float] | None = None, *, ax: 
     counts = check_array(counts, "counts", "(b,)")
     if len(counts) == 0 or counts.min() < 0:
         got = "none" if len(counts) == 0 else repr(float(counts.min()))
-        raise InvalidInput(f"counts must be zero or positive, one a bin, got {got}")
+        raise InvalidInput(f"counts must be zero or positive, one per bin, got {got}")
     low, high = (0.0, float(counts.max())) if band is None else band
     colour = [BLUE if low <= count <= high else ORANGE for count in counts]
     edges = np.linspace(0, 1, len(counts) + 1)

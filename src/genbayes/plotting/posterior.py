@@ -80,12 +80,12 @@ def plot_corner(
     theta = check_array(draws, "draws", "(n, k)")
     k = len(names)
     if theta.shape[1] != k or len(theta) < 2:
-        raise InvalidInput(f"draws must have at least 2 rows and {k} columns, one a name, got shape {theta.shape}")
+        raise InvalidInput(f"draws must have at least 2 rows and {k} columns, one per name, got shape {theta.shape}")
     if k > MOST_PARAMETERS:
         raise InvalidInput(f"names must be at most {MOST_PARAMETERS} to be readable, got {k}; choose some of them")
     point = None if truth is None else check_array(truth, "truth", "(k,)")
     if point is not None and len(point) != k:
-        raise InvalidInput(f"truth must have {k} values, one a parameter, got {len(point)}")
+        raise InvalidInput(f"truth must have {k} values, one per parameter, got {len(point)}")
     limits = [_limits(theta[:, j], None if support is None else (support[0][j], support[1][j])) for j in range(k)]
     side = max((PANEL if k > 3 else LARGE_PANEL) * k, 3.2)
     figure = Figure(figsize=(side, side), layout="constrained")

@@ -97,8 +97,8 @@ def _chosen(model: Predicts, X: ArrayLike, y: ArrayLike, target: str) -> list[Ht
     told = card(
         "The chosen model",
         paragraph(
-            f"For these pictures the choice was made again without {a.n:,} rows, drawn at random, and then asked about "
-            "them. A model file holds a fit to all rows."
+            f"For these pictures the choice was made again without {a.n:,} rows drawn at random, which it then "
+            "predicted. A model file holds a fit to all rows."
         ),
         table(facts.items()),
     )

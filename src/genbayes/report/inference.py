@@ -102,7 +102,7 @@ def _tiles(estimator: PosteriorEstimator, report: CalibrationReport, outside: bo
             f"of {len(report.checks)} calibration checks, after Holm",
             attention=not report.calibrated,
         ),
-        Tile("Joint 90% regions", f"{100 * _joint(report):.3g}%", "of held-out parameters held"),
+        Tile("Joint 90% regions", f"{100 * _joint(report):.3g}%", "of held-out parameters lie inside"),
     ]
 
 

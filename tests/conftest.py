@@ -1,7 +1,8 @@
-"""What all tests share: names that are the same in every process, no model that another test registered, a terminal."""
+"""What all tests share: names the same in every process, no model that another test registered, patience, a terminal"""
 
 import json
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,19 @@ def make_model() -> Callable[..., Any]:
         return SimpleNamespace(predict_distribution=predict_distribution, **attributes)
 
     return make
+
+
+@pytest.fixture
+def wait_for() -> Callable[..., None]:
+    """Wait until something holds; a busy machine needs some of the minute that it has."""
+
+    def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, "it must happen in time"
+            time.sleep(0.02)
+
+    return wait
 
 
 @dataclass

@@ -28,13 +28,6 @@ def logged(folder: Path) -> list[str]:
     return log.read_text().splitlines() if log.exists() else []
 
 
-def wait_for(condition, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it must happen in time"
-        time.sleep(0.02)
-
-
 # what is run
 
 
@@ -184,7 +177,7 @@ def test_bad_input_is_refused_before_any_work(run, options, message, tmp_path) -
 # several runners, and sudden ends
 
 
-def test_a_record_that_somebody_is_making_is_waited_for(run, tmp_path) -> None:
+def test_a_record_that_somebody_is_making_is_waited_for(run, tmp_path, wait_for) -> None:
     results = tmp_path / "results"
     run(replicates=range(1, 3))
     held, told = threading.Event(), []
@@ -211,7 +204,7 @@ def test_two_runners_share_the_work_and_do_nothing_twice(start, tmp_path) -> Non
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_killed_run_goes_on_where_it_was(start, tmp_path, jobs) -> None:
+def test_a_killed_run_goes_on_where_it_was(start, tmp_path, jobs, wait_for) -> None:
     words = ("tiny", "--methods", "slow", "--replicates", "8", "--jobs", jobs)
     killed = start(*words)
     wait_for(lambda: len(list((tmp_path / "results").glob("records/*/*.json"))) >= 2)
@@ -226,7 +219,7 @@ def test_a_killed_run_goes_on_where_it_was(start, tmp_path, jobs) -> None:
     assert len(logged(tmp_path)) <= 8 + int(jobs)  # only what was running had to be repeated
 
 
-def test_children_of_a_killed_run_end_with_it(start, tmp_path) -> None:
+def test_children_of_a_killed_run_end_with_it(start, tmp_path, wait_for) -> None:
     killed = start("tiny", "--methods", "slow", "--replicates", "40", "--jobs", "2")
     wait_for(lambda: len(logged(tmp_path)) >= 2)
     killed.kill()

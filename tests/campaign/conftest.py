@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -83,19 +82,6 @@ class Clock:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-@pytest.fixture
-def wait_for() -> Callable[[Callable[[], object]], None]:
-    """Wait until something holds; a busy machine needs some of the minute it has."""
-
-    def wait(condition: Callable[[], object]) -> None:
-        until = time.monotonic() + 60.0
-        while not condition():
-            assert time.monotonic() < until
-            time.sleep(0.02)
-
-    return wait
 
 
 @pytest.fixture

@@ -426,15 +426,15 @@ def test_an_input_may_be_called_y_where_the_response_is_not(make_campaign) -> No
 
 
 def test_a_registered_proposer_is_named_in_the_database_and_found_when_it_is_opened(make_campaign, monkeypatch) -> None:
-    monkeypatch.setattr("genbayes.campaign.proposing._own", {})
+    monkeypatch.setattr("genbayes.campaign.proposer_registry._own", {})
     register_proposer("middle", Spy)
     assert make_campaign(n_initial=0, proposer="middle").settings.proposer == "middle"
     assert Campaign.open(make_campaign(name="b").url, "small").ask().x == {"x": 0.5}
-    monkeypatch.setattr("genbayes.campaign.proposing._own", {})  # another process, which has not heard of it
+    monkeypatch.setattr("genbayes.campaign.proposer_registry._own", {})  # another process, which has not heard of it
     with pytest.raises(InvalidInput, match="proposer of campaign 'small' must be known here, got 'middle'; register"):
         Campaign.open(make_campaign(name="c").url, "small").ask()
     point = EntryPoint("middle", f"{__name__}:Spy", "genbayes.proposers")
-    monkeypatch.setattr("genbayes.campaign.proposing._entry_points", lambda: (point,))
+    monkeypatch.setattr("genbayes.campaign.proposer_registry._entry_points", lambda: (point,))
     monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or Mock(Spy=Spy))
     assert Campaign.open(make_campaign(name="d").url, "small").ask().x == {"x": 0.5}
 

@@ -104,7 +104,7 @@ def page(path: Path) -> Values:
 def _() -> Values:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "page.html")
-        told = json.loads(command("demo", "--report", str(report), "--epochs", "30", "--members", "2", "--json"))
+        told = json.loads(command("demo", "--report", str(report), "--json"))
         return page(report) | {"scores": np.array(list(numbers_in(told["scores"])))}
 
 

@@ -4,7 +4,7 @@ A campaign needs no model until it proposes runs.
 """
 
 from genbayes.campaign.campaign import Campaign
-from genbayes.campaign.proposing import register_proposer, registered_proposers
+from genbayes.campaign.proposer_registry import register_proposer, registered_proposers
 from genbayes.campaign.running import Tally
 from genbayes.campaign.trial import Settings, Status, Trial
 

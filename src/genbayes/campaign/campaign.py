@@ -16,11 +16,10 @@ from uuid import uuid4
 
 import numpy as np
 
-from genbayes.campaign.proposing import (
+from genbayes.campaign.proposer_registry import (
     DEFAULT_PROPOSER,
     Shown,
     check_proposer,
-    draw_initial,
     ignores_runs,
     make_proposer,
     propose_points,
@@ -140,7 +139,9 @@ class Campaign:
             max_attempts=None if max_attempts is None else check_count(max_attempts, "max_attempts"),
             responses=check_names(responses, [*space.names, *FIRST_COLUMNS, *LAST_COLUMNS]),
         )
-        store = _store_class().create(url, name, space, settings, draw_initial(space, settings), patience)
+        spread = {"latin": space.latin_hypercube, "sobol": space.sobol}[settings.initial]
+        points = space.from_unit(spread(n, as_generator(settings.seed)))
+        store = _store_class().create(url, name, space, settings, points, patience)
         return cls(store, None if isinstance(proposer, str) else proposer)
 
     @classmethod

@@ -13,7 +13,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from genbayes.arrays import BoolArray
-from genbayes.campaign.proposing import Shown
+from genbayes.campaign.proposer_registry import Shown
 from genbayes.campaign.schema import TRIALS
 from genbayes.data import Box
 

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, inse
 
 from genbayes.campaign.database import Database
 from genbayes.campaign.ledger import HANDED_BACK, Ledger
-from genbayes.campaign.proposing import Shown
+from genbayes.campaign.proposer_registry import Shown
 from genbayes.campaign.runs import Runs
 from genbayes.campaign.schema import (
     CAMPAIGNS,

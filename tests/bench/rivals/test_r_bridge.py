@@ -176,14 +176,6 @@ def test_settings_that_make_no_sense_are_refused(make: Callable[[], RModel], sen
 # the process
 
 
-def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
-    """Whether it comes true in time."""
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    return condition()
-
-
 def is_running(pid: str) -> bool:
     """Whether a process still does something; one that has ended may wait to be collected (Z)."""
     try:
@@ -238,17 +230,17 @@ def test_time_is_limited(fake_r, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reason", [KeyboardInterrupt("stop"), subprocess.TimeoutExpired("stop", 30)])
-def test_r_and_its_workers_are_ended(fake_r, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason) -> None:
+def test_r_and_its_workers_are_ended(fake_r, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason, wait_for) -> None:
     seen = fake_r(SLEEP_WITH_A_WORKER)
 
     def interrupt(process: subprocess.Popen, timeout: float) -> None:
-        assert wait_for((seen.folder / "pids").exists, 10)
+        wait_for((seen.folder / "pids").exists, 10)
         raise reason
 
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupt)
     with pytest.raises((KeyboardInterrupt, RTimedOut), match=r"stop|got 30 seconds"):
         run_script("packages.R", [], tmp_path, 30)
-    assert wait_for(lambda: not any(map(is_running, seen.text("pids").split())), 1)
+    wait_for(lambda: not any(map(is_running, seen.text("pids").split())), 1)
 
 
 # runs to R and back

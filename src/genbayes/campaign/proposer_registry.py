@@ -1,4 +1,4 @@
-"""Where runs are to be made: the initial design, then proposers by name, so that a database can say who proposes.
+"""Proposers by name, so that a database can say who proposes; what a proposer is shown, and what it must return.
 
 A proposer of your own is given to a campaign as an object, or registered under a name, which the database keeps.
 """
@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module, metadata
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from importlib import metadata
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.campaign.trial import Settings
 from genbayes.data import Box
 from genbayes.data.box import Point
 from genbayes.errors import InvalidInput
-from genbayes.seeding import as_generator
+from genbayes.models.registry import load_class_of
 from genbayes.validation import check_choice
 
 if TYPE_CHECKING:
@@ -107,11 +106,8 @@ def make_proposer(name: str, campaign: str) -> Proposer:
             f"proposer of campaign {campaign!r} must be known here, got {name!r}; register it with register_proposer "
             f"before it is asked, or name it in the entry point group {PLUG_INS!r} of an installed package"
         )
-    home: Any = known[name]
-    if isinstance(home, str):
-        module, _, attribute = home.partition(":")
-        home = getattr(import_module(module), attribute)
-    made = home()
+    home = known[name]
+    made = (load_class_of(home) if isinstance(home, str) else home)()
     proposer: Proposer = made() if isinstance(made, type) else made  # an entry point gives the class
     return proposer
 
@@ -139,9 +135,3 @@ def propose_points(proposer: Proposer, space: Box, shown: Shown, n: int, rng: np
         shape = (n, space.d)
         raise InvalidInput(f"proposer must return finite points of shape {shape}, got {U.tolist()!r:.60}")
     return list(space.from_unit(np.clip(U, 0.0, 1.0)))
-
-
-def draw_initial(space: Box, settings: Settings) -> list[Point]:
-    """The inputs of the initial design, spread as the settings say."""
-    spread = {"latin": space.latin_hypercube, "sobol": space.sobol}[settings.initial]
-    return list(space.from_unit(spread(settings.n_initial, as_generator(settings.seed))))

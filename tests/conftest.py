@@ -1,4 +1,4 @@
-"""What all tests share: names the same in every process, no model that another test registered, patience, a terminal"""
+"""What all tests share: the same names in every process, no model of another test, patience, a terminal."""
 
 import json
 import re

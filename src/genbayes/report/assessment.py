@@ -104,8 +104,9 @@ def write_assessment(
 def draw_pictures(seen: Examination, model: object, target: str) -> list[Html]:
     """All figures in reading order: prediction, checks of calibration, main effects, training of a network."""
     a, history = seen.assessment, find_history(model)
-    scores = columns(observed_figure(a, target), pit_figure(a), decomposition_figure(a, target))
-    promises = columns(reliability_figure(a), calibration_figure(a))  # one test, so side by side
+    checks = a.diagnostics.to_dict()
+    scores = columns(observed_figure(a, target), pit_figure(checks), decomposition_figure(a, target))
+    promises = columns(reliability_figure(checks), calibration_figure(checks))  # one test, so side by side
     first = [fan_figure(seen, target), scores, promises]
     regimes = find_regime_map(model)
     if regimes is not None:

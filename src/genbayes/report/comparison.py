@@ -12,9 +12,18 @@ from numpy.typing import ArrayLike
 from genbayes.auto import SelectionReport
 from genbayes.diagnostics import expected_coverage
 from genbayes.models.protocols import Predicts
-from genbayes.plotting import plot_calibration, plot_pit, plot_reliability, plot_scores
+from genbayes.plotting import plot_scores
 from genbayes.plotting.style import default_settings, new_axes
-from genbayes.report.figures import SMALL, Examination, effects_figure, fan_figure, observed_figure
+from genbayes.report.figures import (
+    SMALL,
+    Examination,
+    calibration_figure,
+    effects_figure,
+    fan_figure,
+    observed_figure,
+    pit_figure,
+    reliability_figure,
+)
 from genbayes.report.page import (
     Html,
     Tile,
@@ -73,7 +82,11 @@ def write_comparison(
             tiles(_tiles(report, target)),
             scores_figure(report, target),
             table_of_scores(report),
-            columns(*_calibration_figures(report.diagnostics)),
+            columns(
+                pit_figure(report.diagnostics),
+                reliability_figure(report.diagnostics, SMALL),
+                calibration_figure(report.diagnostics, SMALL),
+            ),
         ]
         if model is not None and X is not None and y is not None:
             blocks += _chosen(model, X, y, target)
@@ -162,25 +175,3 @@ def table_of_scores(report: SelectionReport) -> Html:
     """All that was tried, a row each."""
     head = ("name", "surrogate", "CRPS", "± SE", "behind", "rows", "seconds", "weight", "")
     return card("Every surrogate that was tried", grid(head, [entry.cells(format_number) for entry in report.entries]))
-
-
-def _calibration_figures(diagnostics: Mapping[str, Any]) -> list[Html]:
-    histogram, quantiles, intervals = (diagnostics[name] for name in ("pit_histogram", "quantiles", "intervals"))
-    pit = plot_pit(histogram["counts"], tuple(histogram["band"]), ax=new_axes(SMALL))
-    curve = [quantiles[name] for name in ("nominal", "share", "lower", "upper")]
-    reliability = plot_reliability(*curve, ax=new_axes(SMALL))
-    curve = [intervals[name] for name in ("nominal", "share", "lower", "upper")]
-    coverage = plot_calibration(*curve, ax=new_axes(SMALL))
-    return [
-        figure("PIT histogram", [drawing(pit, "pit", "PIT histogram")], "Flat is right; all bars in the band."),
-        figure(
-            "Reliability of quantiles",
-            [drawing(reliability, "reliability", "reliability of quantiles")],
-            "Zero is right: as many rows below each quantile as its level says.",
-        ),
-        figure(
-            "Calibration curve",
-            [drawing(coverage, "calibration", "coverage over level")],
-            "On the diagonal, intervals hold as many rows as their level says.",
-        ),
-    ]

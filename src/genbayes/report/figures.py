@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,12 +15,15 @@ from genbayes.arrays import FloatArray
 from genbayes.diagnostics import Assessment, assess
 from genbayes.models.protocols import MapsRegimes, Predicts
 from genbayes.plotting import (
+    plot_calibration,
     plot_decomposition,
     plot_fan,
     plot_fan_by_category,
     plot_main_effect,
     plot_observed,
+    plot_pit,
     plot_regimes,
+    plot_reliability,
     plot_shares,
     plot_training,
 )
@@ -142,9 +145,10 @@ def observed_figure(assessment: Assessment, target: str) -> Html:
     )
 
 
-def pit_figure(assessment: Assessment) -> Html:
-    """PIT histogram."""
-    ax = assessment.diagnostics.plot_pit(new_axes(SMALL))
+def pit_figure(diagnostics: Mapping[str, Any]) -> Html:
+    """PIT histogram, from diagnostics as plain values."""
+    histogram = diagnostics["pit_histogram"]
+    ax = plot_pit(histogram["counts"], tuple(histogram["band"]), ax=new_axes(SMALL))
     return figure(
         "PIT histogram",
         [drawing(ax, "pit", "histogram of probability integral transforms")],
@@ -153,9 +157,9 @@ def pit_figure(assessment: Assessment) -> Html:
     )
 
 
-def reliability_figure(assessment: Assessment) -> Html:
-    """Reliability of the quantiles."""
-    ax = assessment.diagnostics.plot_quantiles(new_axes(MEDIUM))
+def reliability_figure(diagnostics: Mapping[str, Any], size: tuple[float, float] = MEDIUM) -> Html:
+    """Reliability of the quantiles, from diagnostics as plain values."""
+    ax = plot_reliability(*_curve(diagnostics["quantiles"]), ax=new_axes(size))
     return figure(
         "Reliability of quantiles",
         [drawing(ax, "reliability", "share of rows below each predicted quantile, minus its level")],
@@ -165,15 +169,20 @@ def reliability_figure(assessment: Assessment) -> Html:
     )
 
 
-def calibration_figure(assessment: Assessment) -> Html:
-    """Calibration curve."""
-    ax = assessment.diagnostics.plot_intervals(new_axes(MEDIUM))
+def calibration_figure(diagnostics: Mapping[str, Any], size: tuple[float, float] = MEDIUM) -> Html:
+    """Calibration curve, from diagnostics as plain values."""
+    ax = plot_calibration(*_curve(diagnostics["intervals"]), ax=new_axes(size))
     return figure(
         "Calibration curve",
         [drawing(ax, "calibration", "observed over nominal coverage of central intervals")],
         "On the diagonal, intervals hold as many observations as their level says; below it they are too narrow, above "
         "it too wide. A calibrated model stays within this band and that of the quantiles with 95% chance.",
     )
+
+
+def _curve(reliability: Mapping[str, list[float]]) -> list[list[float]]:
+    """Levels, shares, and both ends of their band."""
+    return [reliability[name] for name in ("nominal", "share", "lower", "upper")]
 
 
 def decomposition_figure(assessment: Assessment, target: str) -> Html:

@@ -147,7 +147,7 @@ def test_a_surrogate_that_learnt_failures_serves_the_wrapper() -> None:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: disagreement(Known(), POINTS), "model must have members or know .* use predictive_variance"),
+        (lambda: disagreement(Known(), POINTS), "model must have members or answer .* use predictive_variance"),
         (lambda: VarianceReduction(POINTS)(Known(), POINTS), "model must have two or more members .* predictive_vari"),
         (lambda: AvoidFailures(disagreement)(MEMBERS, POINTS), "model must predict where runs fail.*missing='regime'"),
         (lambda: BoundarySeeking(float("nan"))(MEMBERS, POINTS), "threshold must be a finite number, got nan"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,23 +72,24 @@ class Examination:
 
 def find_history(model: object) -> History | None:
     """How a network was trained: the model itself or, in an automatic choice, the network of largest weight."""
-    joined = getattr(model, "combination_", None)
-    if joined is None:
-        return getattr(model, "history_", None)
-    order = np.argsort(-np.asarray(joined.weights), kind="stable")
-    found = (find_history(joined.models[k]) for k in order)
+    found = (getattr(part, "history_", None) for part in _parts(model))
     return next((history for history in found if history is not None), None)
 
 
 def find_regime_map(model: object) -> RegimeMapLike | None:
     """Where regimes lie, by the model itself or, in an automatic choice, the one of largest weight that knows."""
-    if isinstance(model, MapsRegimes):
-        return model.map_regimes()
+    found = (part.map_regimes() for part in _parts(model) if isinstance(part, MapsRegimes))
+    return next((regimes for regimes in found if regimes is not None), None)
+
+
+def _parts(model: object) -> Iterator[object]:
+    """The model itself, or those that an automatic choice joined, the largest weight first."""
     joined = getattr(model, "combination_", None)
     if joined is None:
-        return None
-    order = np.argsort(-np.asarray(joined.weights), kind="stable")
-    return next((found for k in order if (found := find_regime_map(joined.models[k])) is not None), None)
+        yield model
+    else:
+        for k in np.argsort(-np.asarray(joined.weights), kind="stable"):
+            yield from _parts(joined.models[k])
 
 
 def regimes_figure(regimes: RegimeMapLike) -> Html:

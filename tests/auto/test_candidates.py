@@ -273,6 +273,23 @@ def test_scores_that_a_candidate_gives_itself_must_hold_on_a_fold(fakes, really:
     assert is_alive or trials.trials["it"].note == "its leave-one-out scores did not hold on a fold"
 
 
+def test_a_check_on_a_fold_begins_with_what_the_candidate_builds_on(fakes) -> None:
+    given: list[object] = []
+
+    class Builds(fakes.Itself):
+        def fit_on(self, base, X, y, sample_weight=None):
+            given.append((base, len(y)))
+            return self.fit(X, y, sample_weight)
+
+    trials = make_trials(base=fakes.Itself(), builds=Builds())
+    trials.trials["builds"].candidate = replace(trials.trials["builds"].candidate, refines="base")
+    trials.fit_all(["base"], None)
+    trials.fit_all(["builds"], None)
+    trials.verify("builds", None)
+    model = trials.trials["base"].model
+    assert given == [(model, N), (model, int(np.sum(trials.fold != 0)))]
+
+
 class Deadly:
     """A model whose fit ends its process."""
 

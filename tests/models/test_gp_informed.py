@@ -8,7 +8,7 @@ import pytest
 from genbayes import GPInformedSurrogate, InvalidInput, Normal, QuantileSurrogate, load
 from genbayes.models import StationaryGP
 from genbayes.models.gp import FittedGP, Replicates
-from genbayes.models.gp.stationary import widening
+from genbayes.models.gp.widening import widening
 
 TAU = [0.001, 0.05, 0.5, 0.95, 0.999]
 SMALL = {"n_members": 2, "n_epochs": 40, "random_state": 0}

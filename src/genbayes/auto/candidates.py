@@ -344,9 +344,7 @@ class Trials:
         """Candidates fitted to all rows; those that judge themselves are then judged on all of them."""
         jobs = []
         for name in names:
-            refined = self.trials.get(self.trials[name].candidate.refines)
-            base = None if refined is None else refined.model
-            make = self.trials[name].candidate.make
+            make, base = self.trials[name].candidate.make, self._base_of(name)
             jobs.append(self._job(make, None, np.empty(0, np.int64), self._seed_of(name, 0), seconds, base, rival))
         for name, outcome in zip(names, self._run(jobs, names, "all rows"), strict=True):
             trial = self.trials[name]
@@ -382,7 +380,7 @@ class Trials:
         """
         learn, judge = np.flatnonzero(self.fold != 0), np.flatnonzero(self.fold == 0)
         trial = self.trials[name]
-        job = self._job(trial.candidate.make, learn, judge, self._seed_of(name, 1), seconds)
+        job = self._job(trial.candidate.make, learn, judge, self._seed_of(name, 1), seconds, self._base_of(name))
         (outcome,) = self._run([job], [name], "checked on a fold")
         trial.seconds.append(outcome.seconds)
         if outcome.model is None:
@@ -414,6 +412,11 @@ class Trials:
     ) -> Job:
         ends = None if seconds is None else now() + seconds
         return Job(make, self.data, learn, judge, seed, ends, seconds, os.getpid(), base, rival)
+
+    def _base_of(self, name: str) -> Fits | None:
+        """The model of all rows that a candidate builds on; a GP of fewer rows begins its search there."""
+        refined = self.trials.get(self.trials[name].candidate.refines)
+        return None if refined is None else refined.model
 
     def _seed_of(self, name: str, number: int) -> int:
         return int(np.random.default_rng([self._seed[name], number + 1]).integers(2**31))

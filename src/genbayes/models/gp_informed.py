@@ -28,7 +28,8 @@ from genbayes.errors import UnreadableFile
 from genbayes.metrics import stretch_table
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
-from genbayes.models.gp.stationary import StationaryGP, optimism, widening
+from genbayes.models.gp.stationary import StationaryGP
+from genbayes.models.gp.widening import optimism, widening
 from genbayes.models.network import QuantileSurrogate
 from genbayes.models.protocols import Of
 from genbayes.persistence import FOREIGN, State

@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,8 @@ from genbayes.distribution.quantile import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledRuns
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
-from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, LeavesOut, StationaryGP, optimism
+from genbayes.models.gp.stationary import FittedProcess, GPSurrogate
+from genbayes.models.gp.widening import LeavesOut, optimism
 from genbayes.models.protocols import Of
 from genbayes.models.regimes.classifier import RegimeClassifier
 from genbayes.models.regimes.em import Regimes, Runs
@@ -148,23 +149,9 @@ class _JumpSurrogate(GPSurrogate):
     n_starts: int
     gp_: FittedJumpGP
     _unseen: FloatArray  # probabilities of the regimes by classifiers that had not seen the run, (n, k); not kept
-    _base: object = None  # a fitted model whose GP or regimes are used instead of looking for them again
 
     def _check_settings(self) -> object:
         return check_count(self.n_starts, "n_starts")
-
-    def fit_on(self, base: Any, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """As `fit`, with the GP or the regimes of a model that was fitted to the same runs, which saves a search."""
-        self._base = base
-        try:
-            return self.fit(X, y, sample_weight)
-        finally:
-            del self._base
-
-    def _given_gp(self) -> FittedGP | None:
-        """The GP of all runs that a stationary GP of the same runs has."""
-        base = self._base
-        return base.gp_ if isinstance(base, StationaryGP) and base.fingerprint_ == self.fingerprint_ else None
 
     def _given_regimes(self) -> Regimes | None:
         """The regimes that another model of the same runs has found."""

@@ -140,7 +140,10 @@ class SpreadsItself(Protocol):
 
 @runtime_checkable
 class BuildsOn(Protocol):
-    """Begins with a model of another kind, and can be given one that is fitted to the same runs already."""
+    """Begins with a model of another kind, and can be given one that is fitted to the same runs already.
+
+    One of nearly the same runs may shorten its search.
+    """
 
     def fit_on(self, base: object, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, /) -> Self:
         """As `fit`, but with the base given; what it cannot use of it, it fits itself."""

@@ -1,6 +1,7 @@
 """The heteroskedastic GP from fit to prediction: recovery, fallback, weights, saving, extremes."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from genbayes.arrays import FloatArray
 from genbayes.metrics import crps_normal
+from genbayes.models import HeteroskedasticGP, StationaryGP
 from genbayes.models.gp import heteroskedastic
 from genbayes.models.gp.heteroskedastic import FittedHeteroskedasticGP, fit_heteroskedastic_gp
 from genbayes.models.gp.likelihood import Replicates
@@ -214,3 +216,38 @@ def test_uneven_noise_that_says_less_of_runs_left_out_is_dropped(monkeypatch: py
         heteroskedastic, "_left_out_scores", lambda gp, runs: np.arange(len(runs)) * gp.is_homoskedastic
     )
     assert fit(*draw()).is_homoskedastic
+
+
+def test_given_the_stationary_gp_of_the_same_runs_it_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(50, 2))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.standard_normal(50)
+    base = StationaryGP(random_state=0).fit(X, y)
+    starts: list[object] = []
+
+    def fit_gp(*arguments: object, start: object = None, **settings: object) -> FittedGP:
+        starts.append(start)
+        return base.gp_
+
+    monkeypatch.setattr(heteroskedastic, "fit_gp", fit_gp)
+    HeteroskedasticGP(random_state=0).fit_on(base, X, y)
+    assert starts == []
+    HeteroskedasticGP(random_state=0).fit(X, y)
+    assert starts == [None]
+
+
+def test_given_the_stationary_gp_of_other_runs_the_search_begins_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(50, 2))
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.standard_normal(50)
+    base = StationaryGP(random_state=0).fit(X, y)
+    starts: list[object] = []
+    real = heteroskedastic.fit_gp
+
+    def fit_gp(*arguments: Any, **settings: Any) -> FittedGP:
+        starts.append((settings["start"], settings["kernel"]))
+        return real(*arguments, **settings)
+
+    monkeypatch.setattr(heteroskedastic, "fit_gp", fit_gp)
+    HeteroskedasticGP(random_state=0).fit_on(base, X[:40], y[:40])
+    assert starts == [(base.gp_.parameters, base.gp_.kernel)]

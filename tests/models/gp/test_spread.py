@@ -10,7 +10,7 @@ from genbayes import AutoSurrogate, Normal, load
 from genbayes.errors import UnreadableFile
 from genbayes.metrics import best_spread, coverage
 from genbayes.models import HeteroskedasticGP, RegimeGP, SparseGP, StationaryGP
-from genbayes.models.gp.stationary import widening
+from genbayes.models.gp.widening import widening
 
 
 def friedman(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -245,3 +245,28 @@ def test_a_start_from_a_neighbour_reaches_the_same_maximum_in_fewer_steps(
     np.testing.assert_allclose(warm.predict(runs.Z)[0], cold.predict(runs.Z)[0], atol=0.05)
     assert len(warm_steps) < len(cold_steps)
     assert warm_steps[-1] == 0  # the last stage announced is the last heard of
+
+
+def test_a_gp_fitted_on_that_of_fewer_runs_keeps_the_kernel_and_predicts_as_one_from_scratch() -> None:
+    X = np.random.default_rng(0).uniform(size=(60, 2))
+    y = np.sin(4 * X[:, 0]) * np.cos(3 * X[:, 1])
+    base = StationaryGP(random_state=0).fit(X[:50], y[:50])
+    warm, cold = StationaryGP(random_state=0).fit_on(base, X, y), StationaryGP(random_state=0).fit(X, y)
+    assert warm.gp_.kernel == base.gp_.kernel
+    assert len(warm.gp_.runs) == 60
+    np.testing.assert_allclose(warm.predict(X + 0.01), cold.predict(X + 0.01), atol=1e-4)
+    assert not hasattr(warm, "_base") or warm._base is None  # which would keep its runs alive
+
+
+def test_a_neighbour_of_other_inputs_or_scales_is_no_start() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 2))
+    y = np.sin(4 * X[:, 0])
+    spread_out = np.column_stack([X[:, 0], 10 ** (6 * X[:, 1])])  # learnt on a logarithmic scale
+    y_out = np.sin(4 * X[:, 0]) + X[:, 1]
+    other = StationaryGP(random_state=0).fit(spread_out, y_out)
+    assert (other.input_scaler_.bend > 0).any()
+    for base in (StationaryGP(random_state=0).fit(X[:, :1], y), other):
+        model, again = (StationaryGP(random_state=0) for _ in range(2))
+        model.fit_on(base, X, y)
+        np.testing.assert_array_equal(model.length_scales_, again.fit(X, y).length_scales_)

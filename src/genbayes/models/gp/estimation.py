@@ -3,7 +3,8 @@
 Few rows are enough to find the neighbourhood of the maximum, so the many climbs use few. Detail finer than the spacing
 of those few shows only between neighbours among all rows: one more climb looks there, through Vecchia's likelihood.
 Kernels have the same parameters under the same prior, so that the highest posterior chooses among them without a
-penalty. Only the first is searched for widely; the others start from its length scales.
+penalty. Only the first is searched for widely; the others start from its length scales. A linear mean is tried with
+the kernel that was chosen.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from scipy.linalg import qr
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.models.gp.kernels import CORRELATIONS, slices, squared_distances
@@ -32,6 +34,7 @@ from genbayes.models.gp.search import (
 )
 from genbayes.progress import Report
 
+EXACT_LIMIT = 3000  # distinct inputs; one step of the exact search then takes about a second and 200 MB
 SUBSETS = (200, 1000)  # rows of the first, cheap searches
 N_SPACING = 400  # rows that show how fine a detail the first searches can see
 START_LENGTHS = (0.3, 3.0)  # of those, in units of sqrt(p), since distances grow with it
@@ -45,6 +48,10 @@ NTH_NEIGHBOUR, REACH = 8, 1.5  # the shortest scale worth a start is 1.5 times t
 VECCHIA_NUGGET = 1e-8  # at least: the regression on inducing points that follows divides by it
 FAR_BEHIND = 30.0  # in log posterior on many rows, of a maximum that was found on few
 HARDLY_ANY_NOISE = 1e-5  # nugget of responses whose posterior has maxima apart in it
+# The likelihood has integrated slopes over all numbers alike; as N(0, 1) in units of sd(y) per sd(x), which is about
+# what they can be, they have a density of at most this, in logarithms, by which means with and without are compared.
+SLOPE_PRICE = 0.5 * math.log(2 * math.pi)
+DEPENDENT = 1e-6  # of the largest, what is left of an input that others make up
 FIRST_KERNEL = "matern52"  # searched for widely before any other, and the only one of Vecchia's likelihood
 MULTIPLES, NUGGETS = (0.5, 1.0, 2.0), (1e-11, 1e-8)  # of its length scales, and nuggets, that others may start from
 
@@ -70,6 +77,7 @@ def estimate_parameters(
     exact_limit: int,
     kernels: Sequence[str] = (FIRST_KERNEL,),
     start: GPParameters | None = None,
+    trend: str = "constant",
     report: Report | None = None,
 ) -> Estimate:
     """Kernel and parameters of largest posterior among `kernels`, of which the first is searched for widely.
@@ -107,7 +115,7 @@ def estimate_parameters(
     minima = {kernels[0]: best}
     for kernel, minimum in _search_others(best, subsets, kernels[1:]).items():
         minima[kernel] = notice(minimum)
-    return _finish_exactly(ordered, minima, notice)
+    return _finish_exactly(ordered, minima, notice, trend)
 
 
 def _search_others(first: Minimum, subsets: Sequence[Replicates], kernels: Sequence[str]) -> dict[str, Minimum]:
@@ -140,7 +148,7 @@ def _other_nuggets(minimum: Minimum) -> list[float]:
     return [nugget for nugget in np.log(NUGGETS) if abs(nugget - minimum.point[-1]) > math.log(30)]
 
 
-def _finish_exactly(runs: Replicates, minima: dict[str, Minimum], notice: Notice) -> Estimate:
+def _finish_exactly(runs: Replicates, minima: dict[str, Minimum], notice: Notice, trend: str) -> Estimate:
     """The best kernel's maximum with all runs."""
     kernel = min(minima, key=lambda name: minima[name].value)
     posterior, best = exact_posterior(runs, CORRELATIONS[kernel]), minima[kernel]
@@ -149,8 +157,30 @@ def _finish_exactly(runs: Replicates, minima: dict[str, Minimum], notice: Notice
         if best.point[-1] < math.log(HARDLY_ANY_NOISE):
             other = climb(posterior, np.append(best.point[:-1], _other_nuggets(best)[0]))
             best = min(best, other, key=lambda minimum: minimum.value)
-    parameters = posterior.parameters(notice(climb(posterior, best.point, best.curvature)).point)
-    return Estimate(kernel, parameters, {name: -minimum.value for name, minimum in minima.items()})
+    best = notice(climb(posterior, best.point, best.curvature))
+    if trend != "constant" and len(sloped := independent_inputs(runs)):
+        steep = exact_posterior(runs, CORRELATIONS[kernel], sloped)
+        other = _search_from(best, steep, steep)
+        if trend == "linear" or other.value + SLOPE_PRICE * len(sloped) < best.value:
+            posterior, best = steep, other
+    tried = {name: -minimum.value for name, minimum in minima.items()}
+    return Estimate(kernel, posterior.parameters(best.point), tried)
+
+
+def independent_inputs(runs: Replicates) -> IntArray:
+    """Numbers of inputs in which the mean may have a slope: a constant and the others do not make them up.
+
+    None where there are fewer than two distinct inputs for each coefficient, which would leave the variance unknown.
+
+    Example:
+        >>> Z = np.array([[0.0, 5.0, 1.0], [1.0, 5.0, 0.0], [0.5, 5.0, 0.5], [0.2, 5.0, 0.8]])  # the last is 1 - first
+        >>> independent_inputs(Replicates.collect(Z, np.arange(4.0), np.ones(4)))
+        array([0])
+    """
+    _, R, order = qr(runs.Z - runs.Z.mean(axis=0), mode="economic", pivoting=True)
+    size = np.abs(R.diagonal())
+    found = np.sort(order[: int(np.sum(size > DEPENDENT * max(1.0, float(size.max(initial=0.0)))))])
+    return np.asarray(found if 2 * (len(found) + 1) <= len(runs) else found[:0])
 
 
 def _warm_point(posterior: Posterior, start: GPParameters) -> FloatArray:

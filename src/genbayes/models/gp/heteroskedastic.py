@@ -19,10 +19,11 @@ import numpy as np
 from genbayes.arrays import FloatArray
 from genbayes.errors import UnreadableFile
 from genbayes.models.base import ScaledRuns
+from genbayes.models.gp.estimation import EXACT_LIMIT
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.likelihood import GPParameters, Replicates, exact_profile
 from genbayes.models.gp.noise_process import NoiseProcess, NoisyGP, climb_jointly, constant_noise, noise_ratios
-from genbayes.models.gp.stationary import AUTO, EXACT_LIMIT, KERNELS, FittedGP, FittedProcess, GPSurrogate, fit_gp
+from genbayes.models.gp.stationary import AUTO, KERNELS, FittedGP, FittedProcess, GPSurrogate, fit_gp, start_from
 from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import RandomState
@@ -121,6 +122,8 @@ def fit_heteroskedastic_gp(
     n_starts: int = 3,
     exact_limit: int = EXACT_LIMIT,
     kernel: str = AUTO,
+    start: GPParameters | None = None,
+    stationary: FittedGP | None = None,
     report: Report | None = None,
 ) -> FittedHeteroskedasticGP:
     """Fit mean and noise together, starting from the stationary GP and keeping it where the noise looks constant.
@@ -134,6 +137,8 @@ def fit_heteroskedastic_gp(
         n_starts: Number of starting points of the stationary GP.
         exact_limit: Most distinct inputs for exact prediction.
         kernel: Of the mean process, as of `fit_gp`; beyond `exact_limit` Matern-5/2 in place of "auto".
+        start: Parameters of the stationary GP of nearly the same runs, to climb from instead of searching widely.
+        stationary: The stationary GP of these runs, where it is known and exact.
         report: Called with (stage, stages, loss) after the stationary GP and after either climb.
 
     Example:
@@ -148,7 +153,8 @@ def fit_heteroskedastic_gp(
     order = rng.permutation(len(runs))
     learnt = runs if len(runs) <= JOINT_LIMIT else runs.take(order[:JOINT_LIMIT])
     kernel = "matern52" if kernel == AUTO and len(runs) > exact_limit else kernel
-    stationary = fit_gp(learnt, rng, n_starts=n_starts, kernel=kernel)
+    if stationary is None or learnt is not runs or stationary.large is not None:
+        stationary = fit_gp(learnt, rng, n_starts=n_starts, kernel=kernel, start=start)
     constant = constant_noise(learnt, stationary.parameters, stationary.kernel)
     few = learnt if len(learnt) <= FEW_ROWS else runs.take(order[:FEW_ROWS])
 
@@ -167,8 +173,8 @@ def fit_heteroskedastic_gp(
             return FittedHeteroskedasticGP(latent, found.noise)
     if learnt is runs:
         return FittedHeteroskedasticGP(stationary, constant.noise)
-    start = stationary.parameters
-    latent = fit_gp(runs, rng, n_starts=n_starts, exact_limit=exact_limit, kernel=stationary.kernel, start=start)
+    near, kernel = stationary.parameters, stationary.kernel
+    latent = fit_gp(runs, rng, n_starts=n_starts, exact_limit=exact_limit, kernel=kernel, start=near)
     return FittedHeteroskedasticGP(latent, constant.noise)
 
 
@@ -252,7 +258,16 @@ class HeteroskedasticGP(GPSurrogate):
 
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedHeteroskedasticGP:
         groups = Replicates.collect(runs.Z, runs.y, runs.weight)
-        return fit_heteroskedastic_gp(groups, rng, n_starts=self.n_starts, report=report)
+        start, kernel = start_from(self._neighbour(), groups, AUTO)
+        return fit_heteroskedastic_gp(
+            groups,
+            rng,
+            n_starts=self.n_starts,
+            kernel=kernel,
+            start=start,
+            stationary=self._given_gp(),
+            report=report,
+        )
 
     def _facts(self) -> dict[str, str]:
         parameters = self.gp_.latent.parameters

@@ -2,25 +2,34 @@
 
 With u distinct inputs, counts a_i, noise ratios lambda_i (noise variance over process variance), Lambda and A their
 diagonal matrices, K = C + Lambda A^{-1} and ybar the mean responses (Binois, Gramacy & Ludkovski 2018, section 3.1),
-for N runs:
+for N runs and a trend F beta of q columns, the first of them ones:
 
-    nu = [sum scatter_i / lambda_i + (ybar - beta)' K^{-1} (ybar - beta)] / (N - 1),  beta = 1'K^{-1} ybar / 1'K^{-1} 1,
-    log L = -(N - 1)/2 log(2 pi e nu) - 1/2 log|K| - 1/2 log 1'K^{-1} 1 - 1/2 sum ((a_i - 1) log lambda_i + log a_i).
+    nu = [sum scatter_i / lambda_i + (ybar - F beta)' K^{-1} (ybar - F beta)] / (N - q),
+    beta = T^{-1} F'K^{-1} ybar,  T = F'K^{-1} F,
+    log L = -(N - q)/2 log(2 pi e nu) - 1/2 log|K| - 1/2 log|T| - 1/2 sum ((a_i - 1) log lambda_i + log a_i).
 
-With alpha = K^{-1}(ybar - beta), w = K^{-1} 1 and M = alpha alpha'/nu - K^{-1} + w w'/(1'w), the gradient is
+With alpha = K^{-1}(ybar - F beta) and M = alpha alpha'/nu - K^{-1} + K^{-1} F T^{-1} F'K^{-1}, the gradient is
 dL / dtheta = 1/2 tr(M dK / dtheta), to which replicates add the derivatives of their own terms.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.models.gp.cholesky import factorise_with_jitter, invert_factored, log_determinant, solve_factored
+from genbayes.models.gp.cholesky import (
+    factorise,
+    factorise_with_jitter,
+    invert_factored,
+    log_determinant,
+    solve_factored,
+)
 from genbayes.models.gp.kernels import MATERN52, Correlation
+
+NO_SLOPES: IntArray = np.empty(0, np.int64)  # a constant mean
 
 
 @dataclass(frozen=True)
@@ -81,31 +90,50 @@ class Replicates:
 
 @dataclass(frozen=True)
 class GPParameters:
-    """Everything a stationary GP with constant mean is made of.
+    """Everything a stationary GP with a constant or linear mean is made of.
 
     Attributes:
         length: Length scales, shape (p,).
         nugget: Noise variance of one run divided by the process variance.
         variance: Process variance.
-        mean: Constant mean, its generalised least squares estimate.
+        mean: Mean where inputs are zero, its generalised least squares estimate.
+        slope: Slopes of the mean in those inputs that have one, likewise, shape (q - 1,); empty for a constant mean.
+        sloped: Numbers of these inputs, shape (q - 1,).
     """
 
     length: FloatArray
     nugget: float
     variance: float
     mean: float
+    slope: FloatArray = field(default_factory=lambda: np.empty(0))
+    sloped: IntArray = field(default_factory=lambda: NO_SLOPES)
 
     @property
     def noise(self) -> float:
         """Noise variance of one run."""
         return self.nugget * self.variance
 
+    def trend(self, Z: FloatArray) -> FloatArray:
+        """Mean of the process at inputs, (n, p) -> (n,)."""
+        return np.asarray(self.mean + Z[:, self.sloped] @ self.slope)
+
+
+def trend_columns(Z: FloatArray, sloped: IntArray) -> FloatArray:
+    """Columns F of a linear trend: ones, and the inputs that have a slope, (n, p) -> (n, q).
+
+    Example:
+        >>> trend_columns(np.array([[2.0, 3.0], [4.0, 5.0]]), np.array([1]))
+        array([[1., 3.],
+               [1., 5.]])
+    """
+    return np.column_stack([np.ones(len(Z)), Z[:, sloped]])
+
 
 @dataclass(frozen=True)
 class Profile:
     """Restricted log-likelihood at given length scales and noise, maximised over the rest.
 
-    Restricted: the constant mean is integrated out instead of plugged in, so that the variance is not underestimated
+    Restricted: the mean is integrated out instead of plugged in, so that the variance is not underestimated
     when runs are few.
 
     Attributes:
@@ -113,7 +141,8 @@ class Profile:
         by_log_length: Its derivative with respect to log length, shape (p,).
         by_log_noise: Its derivatives with respect to log noise, one or more that add up, shape (m,).
         variance: Process variance that maximises it.
-        mean: Generalised least squares estimate of the mean.
+        mean: Generalised least squares estimate of the mean where inputs are zero.
+        slope: Those of the slopes, shape (q - 1,); empty for a constant mean.
     """
 
     value: float
@@ -121,6 +150,7 @@ class Profile:
     by_log_noise: FloatArray
     variance: float
     mean: float
+    slope: FloatArray
 
     @property
     def gradient(self) -> FloatArray:
@@ -143,32 +173,33 @@ def match_rows(known: FloatArray, Z: FloatArray) -> IntArray:
 
 
 def profile_out(
-    runs: Replicates, noise: float | FloatArray, quadratic: float, log_determinant: float, total: float
+    runs: Replicates, noise: float | FloatArray, quadratic: float, log_determinant: float, log_total: float, q: int = 1
 ) -> tuple[float, float]:
     """Restricted log-likelihood, maximised over the process variance, and that variance.
 
-    Replicates add scatter / lambda to the quadratic form (Binois, Gramacy & Ludkovski 2018, equation 9). Of N runs one
-    is spent on the mean, half of them where the total weight is below two.
+    Replicates add scatter / lambda to the quadratic form (Binois, Gramacy & Ludkovski 2018, equation 9). Of N runs q
+    are spent on the mean, half of them at most.
 
     Args:
         runs: Training runs at u inputs.
         noise: Noise variance over process variance, one number or shape (u,).
-        quadratic: (ybar - beta)' K^{-1} (ybar - beta).
+        quadratic: (ybar - F beta)' K^{-1} (ybar - F beta).
         log_determinant: log|K|.
-        total: 1'K^{-1} 1.
+        log_total: log|F'K^{-1} F|.
+        q: Columns of F.
 
     Example:
         >>> runs = Replicates.collect(np.zeros((2, 1)), np.array([1.0, 3.0]), np.ones(2))
-        >>> [round(part, 3) for part in profile_out(runs, 0.5, 0.0, 0.0, 1.0)]
+        >>> [round(part, 3) for part in profile_out(runs, 0.5, 0.0, 0.0, 0.0)]
         [-2.112, 4.0]
     """
-    dof = max(runs.n_runs - 1, runs.n_runs / 2)
+    dof = max(runs.n_runs - q, runs.n_runs / 2)
     # The smallest variance, 1e-12 of a standardised y, gives a constant y a likelihood too.
     squares = float((runs.scatter / noise).sum()) + 1e-12 * runs.n_runs
     variance = (squares + quadratic) / dof
     replicates = float(((runs.count - 1) * np.log(noise) + np.log(runs.count)).sum())
     spread = dof * math.log(2 * math.pi * math.e * variance)
-    return -0.5 * (spread + log_determinant + math.log(total)) - 0.5 * replicates, variance
+    return -0.5 * (spread + log_determinant + log_total) - 0.5 * replicates, variance
 
 
 PANEL = 256  # rows of K built at a time: the lower triangle costs half of the square, and a panel stays in the cache
@@ -193,6 +224,7 @@ def exact_profile(
     *,
     with_gradient: bool = True,
     correlation: Correlation = MATERN52,
+    sloped: IntArray = NO_SLOPES,
 ) -> ExactProfile:
     """Restricted log-likelihood and gradient at given length scales and noise.
 
@@ -202,9 +234,10 @@ def exact_profile(
         noise: Noise variance of one run divided by process variance: one number, or one for each input, shape (u,).
         with_gradient: Whether to compute gradient and leftover, two thirds of the work; NaN otherwise.
         correlation: Of scaled inputs.
+        sloped: Numbers of the inputs in which the mean has a slope, shape (q - 1,).
 
     Returns:
-        Value, gradient in log length and log noise, and the profiled mean and variance.
+        Value, gradient in log length and log noise, and the profiled mean, slopes and variance.
 
     Example:
         >>> runs = Replicates.collect(np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 0.0]), np.ones(3))
@@ -215,20 +248,36 @@ def exact_profile(
     W = runs.Z / length
     own_noise = noise / runs.count
     factor, known, _ = factorise_correlations(W, own_noise, correlation)
-    w, inverse_y = solve_factored(factor, np.column_stack([np.ones(len(runs)), runs.mean])).T
-    total = float(w.sum())
-    mean = float(w @ runs.mean) / total
-    alpha = inverse_y - mean * w
-    value, variance = profile_out(runs, noise, float(alpha @ (runs.mean - mean)), log_determinant(factor), total)
+    F = trend_columns(runs.Z, sloped)
+    solved = solve_factored(factor, np.column_stack([F, runs.mean]))
+    inverse_F, inverse_y = solved[:, :-1], solved[:, -1]
+    root, known_F = whiten_trend(F, inverse_F)
+    beta = np.asarray(np.linalg.solve(root.T, known_F.T @ runs.mean), np.float64)
+    alpha = inverse_y - inverse_F @ beta
+    quadratic, mean, slope = float(alpha @ (runs.mean - F @ beta)), float(beta[0]), beta[1:]
+    value, variance = profile_out(runs, noise, quadratic, log_determinant(factor), log_determinant(root), F.shape[1])
     if not with_gradient:
         unknown = np.full(len(runs), np.nan)
-        return ExactProfile(value, np.full(len(length), np.nan), unknown, variance, mean, unknown)
+        return ExactProfile(value, np.full(len(length), np.nan), unknown, variance, mean, slope, unknown)
     inverse = invert_factored(factor)
-    terms = np.column_stack([alpha / math.sqrt(variance), w / math.sqrt(total)])
-    by_length, diagonal = _trace(W, correlation, known, inverse, terms)
+    by_length, diagonal = _trace(
+        W, correlation, known, inverse, np.column_stack([alpha / math.sqrt(variance), known_F])
+    )
     by_noise = 0.5 * (diagonal * own_noise + runs.scatter / (noise * variance) - (runs.count - 1))
-    leftover = own_noise * (inverse.diagonal() - w**2 / total)
-    return ExactProfile(value, by_length, by_noise, variance, mean, leftover)
+    leftover = own_noise * (inverse.diagonal() - (known_F * known_F).sum(axis=1))
+    return ExactProfile(value, by_length, by_noise, variance, mean, slope, leftover)
+
+
+def whiten_trend(F: FloatArray, inverse_F: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lower Cholesky factor R of T = F'K^{-1} F, (q, q), and K^{-1} F R^{-T}, whose square is K^{-1} F T^{-1} F'K^{-1}.
+
+    Args:
+        F: Columns of the trend, shape (u, q).
+        inverse_F: K^{-1} F, shape (u, q).
+    """
+    T = F.T @ inverse_F
+    root = factorise(T.copy(), T.diagonal())
+    return root, np.asarray(np.linalg.solve(root, inverse_F.T).T, np.float64)
 
 
 def factorise_correlations(

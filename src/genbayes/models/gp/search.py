@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import FloatArray, IntArray
 from genbayes.deadline import require_time
 from genbayes.models.gp.kernels import Correlation
-from genbayes.models.gp.likelihood import GPParameters, Profile, Replicates, exact_profile
+from genbayes.models.gp.likelihood import NO_SLOPES, GPParameters, Profile, Replicates, exact_profile
 from genbayes.models.gp.quasi_newton import Minimum, minimise_within
 
 # A smooth function of large variance may need 10,000 standard deviations for an input to do nothing; 0.001 tells 1,000
@@ -60,12 +60,14 @@ class Posterior:
         n_runs: Number of runs behind it.
         p: Number of inputs.
         least_nugget: Lower bound of the nugget.
+        sloped: Numbers of the inputs in which the mean has a slope, shape (q - 1,).
     """
 
     likelihood: Likelihood
     n_runs: float
     p: int
     least_nugget: float = NUGGET_BOUNDS[0]
+    sloped: IntArray = field(default_factory=lambda: NO_SLOPES)
 
     @property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
@@ -91,12 +93,13 @@ class Posterior:
         """The GP at theta, mean and variance filled in."""
         length, nugget = np.exp(theta[:-1]), math.exp(theta[-1])
         profile = self.likelihood(length, nugget, with_gradient=False)
-        return GPParameters(length, nugget, profile.variance, profile.mean)
+        return GPParameters(length, nugget, profile.variance, profile.mean, profile.slope, self.sloped)
 
 
-def exact_posterior(runs: Replicates, correlation: Correlation) -> Posterior:
-    """Posterior by the exact likelihood of runs."""
-    return Posterior(partial(exact_profile, runs, correlation=correlation), runs.n_runs, runs.Z.shape[1])
+def exact_posterior(runs: Replicates, correlation: Correlation, sloped: IntArray = NO_SLOPES) -> Posterior:
+    """Posterior by the exact likelihood of runs; the mean has slopes in the inputs of these numbers, shape (q - 1,)."""
+    likelihood = partial(exact_profile, runs, correlation=correlation, sloped=sloped)
+    return Posterior(likelihood, runs.n_runs, runs.Z.shape[1], sloped=sloped)
 
 
 def log_prior(theta: FloatArray) -> tuple[float, FloatArray]:

@@ -1,33 +1,30 @@
 """StationaryGP, the default surrogate of the field, fitted as a specialist would (paper section 5.1), and its process.
 
-Of four kernels the one that the runs make most probable, one length scale per input, constant mean, Gaussian noise of
-constant variance, replicates reduced to their means and counts. The process is fitted to inputs of order one and
-standardised responses: exactly for some thousand inputs, nearly so beyond. `GPSurrogate` is what all surrogates on a
-GP share.
+Of four kernels the one that the runs make most probable, one length scale per input, constant or linear mean, Gaussian
+noise of constant variance, replicates reduced to their means and counts. The process is fitted to inputs of order one
+and standardised responses: exactly for some thousand inputs, nearly so beyond. `GPSurrogate` is what all surrogates on
+a GP share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial import cKDTree
-from scipy.special import ndtri
 
-from genbayes.arrays import BoolArray, FloatArray, IntArray
+from genbayes.arrays import FloatArray, IntArray
 from genbayes.distribution import PredictiveDistribution
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.metrics import believed, best_spread
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
-from genbayes.models.gp.estimation import estimate_parameters
+from genbayes.models.gp.estimation import EXACT_LIMIT, estimate_parameters, independent_inputs
 from genbayes.models.gp.exact import Kriging
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.likelihood import GPParameters, Replicates, match_rows
-from genbayes.models.gp.search import INERT
+from genbayes.models.gp.widening import LeavesOut, held_out_spread, optimism
 from genbayes.models.protocols import Of
 from genbayes.persistence import FOREIGN, State
 from genbayes.progress import Report, show_progress
@@ -44,12 +41,7 @@ KERNELS = {
     "squared-exponential": "squared exponential",
 }
 AUTO = "auto"  # whichever of these the runs make most probable
-# Distinct inputs at which half of what they ask for is believed.
-SPREAD_ROWS = 20
-FEWEST_RESIDUALS = 5  # that a factor is read off
-TWINS, USUAL_NEIGHBOUR = 0.01, 8  # an input this much nearer than the eighth usually is has almost a twin
-STANDARD_NORMAL: FloatArray = np.asarray(ndtri((np.arange(50) + 0.5) / 50))  # its quantiles at 50 levels
-EXACT_LIMIT = 3000  # distinct inputs; one step of the exact search then takes about a second and 200 MB
+TRENDS = (AUTO, "constant", "linear")
 
 
 @dataclass(frozen=True)
@@ -168,6 +160,8 @@ class FittedGP:
         arrays |= {"count": runs.count, "scatter": runs.scatter}
         if self.large is not None:
             arrays |= {"order": self.large.order, "coefficients": self.large.coefficients, "factor": self.large.factor}
+        if len(parameters.sloped):
+            arrays |= {"slope": parameters.slope, "sloped": parameters.sloped}
         return State("FittedGP", {**values, "mean": parameters.mean}, arrays)
 
     @classmethod
@@ -175,7 +169,11 @@ class FittedGP:
         """The GP of p inputs that a file describes; it predicts the same to the last bit."""
         kernel = state.choice("kernel", KERNELS)
         nugget, variance = (state.number(name, positive=True) for name in ("nugget", "variance"))
-        parameters = GPParameters(state.array("length", (p,), positive=True), nugget, variance, state.number("mean"))
+        length = state.array("length", (p,), positive=True)
+        parameters = GPParameters(length, nugget, variance, state.number("mean"))
+        if "slope" in state.arrays:
+            slope = state.array("slope", (None,))
+            parameters = replace(parameters, slope=slope, sloped=state.whole_array("sloped", slope.shape, below=p))
         Z = state.array("Z", (None, p))
         y, scatter = state.array("y", (len(Z),)), state.array("scatter", (len(Z),), at_least=0)
         runs = Replicates(Z, y, state.array("count", (len(Z),), positive=True), scatter)
@@ -202,6 +200,7 @@ def fit_gp(
     exact_limit: int = EXACT_LIMIT,
     kernel: str = "matern52",
     start: GPParameters | None = None,
+    trend: str = "constant",
     report: Report | None = None,
 ) -> FittedGP:
     """Fit a stationary GP by its largest posterior, under a prior that is weak.
@@ -214,6 +213,8 @@ def fit_gp(
         kernel: Name of the correlation, of `KERNELS`; or "auto", whichever of them has the largest posterior. Beyond
             `exact_limit` only the first.
         start: Parameters found for nearly the same runs, to climb from instead of searching widely.
+        trend: Mean of the process, of `TRENDS`: "constant", "linear" in all inputs, or "auto", the more probable of
+            the two; beyond `exact_limit` constant.
         report: Called with (stage, stages, loss) as the search proceeds.
 
     Example:
@@ -228,88 +229,34 @@ def fit_gp(
             f"kernel must be 'matern52' for more than {exact_limit:,} distinct inputs, got {kernel!r} for "
             f"{len(runs):,}; the others are exact only"
         )
+    if trend == "linear":
+        _require_slopes(runs, exact_limit)
     names = [kernel] if kernel != AUTO else list(KERNELS) if len(runs) <= exact_limit else ["matern52"]
     estimate = estimate_parameters(
-        runs, rng, n_starts=n_starts, exact_limit=exact_limit, kernels=names, start=start, report=report
+        runs, rng, n_starts=n_starts, exact_limit=exact_limit, kernels=names, start=start, trend=trend, report=report
     )
     return FittedGP.at(estimate.parameters, runs, rng, exact_limit, estimate.kernel)
 
 
-def optimism(Z: FloatArray) -> float:
-    """Share by which errors of new runs exceed leave-one-out errors at parameters estimated from all runs.
+def start_from(near: FittedGP | None, runs: Replicates, kernel: str) -> tuple[GPParameters | None, str]:
+    """Parameters to start from and the kernel to fit, given the GP of nearly the same runs; as asked for without one.
 
-    About (p + 1) / n for n runs of p inputs: a parameter for each input, and the noise. On five formulas of 2 to 12
-    inputs new runs erred 5 to 16% more at n = 100 and 0 to 9% more at n = 200, each known to about 5%.
-
-    Args:
-        Z: Scaled inputs of the runs, shape (n, p).
+    Its kernel is taken for "auto": a few runs more or fewer seldom prefer another, and never by much.
     """
-    return min(1.0, float(Z.shape[1] + 1) / len(Z))
+    if near is None or len(runs) > EXACT_LIMIT or kernel not in (AUTO, near.kernel):
+        return None, kernel
+    return near.parameters, near.kernel
 
 
-def widening(length: FloatArray, n: int) -> float:
-    """Share by which intervals of a GP are too narrow since it is fitted to the very runs that it knows.
-
-    2 b / (1 + b), b = (a + 1) / n for n distinct inputs and a length scales that are not inert, and the nugget. That is
-    more than errors are larger (`optimism`): where a fit went astray by chance, it is also the more sure of itself. On
-    draws of five families of functions, 15 runs of three inputs to 400 of ten, 90% intervals held 0.75 to 0.91 without
-    it and 0.87 to 0.94 with it, at no larger CRPS.
-
-    Args:
-        length: Length scales, shape (p,).
-        n: Distinct inputs.
-
-    Example:
-        >>> round(widening(np.array([1.0, 2.0, 1e5]), 27), 6)
-        0.2
-    """
-    n_active = int(np.sum(length < INERT * length.min()))
-    b = (n_active + 1) / n
-    return 2 * b / (1 + b)
-
-
-def held_out_spread(gp: LeavesOut, Z: FloatArray, t: FloatArray, weight: FloatArray) -> float:
-    """Factor of the standard deviations that runs ask for, each seen by the others alone.
-
-    (1 + widening) c^(u / (u + 20)), with the c of least mean CRPS of N(0, c^2) at the standardised leave-one-out
-    residuals (`genbayes.metrics.spread`), believed the less the fewer the u distinct inputs. Residuals count alike
-    whatever their scale, for the factor is one of scales. Below 1 it stops where nine in ten residuals would still lie
-    within their 90% intervals: a few large ones, as beside a jump, leave the CRPS to the many small ones. Runs that
-    have almost a twin say nothing, for the twin is not left out with them.
-
-    Args:
-        gp: The fitted process.
-        Z: Scaled inputs of the runs, shape (n, p).
-        t: Scaled responses, shape (n,).
-        weight: Positive weights, shape (n,).
-    """
-    u = len(gp.distinct_inputs)
-    if u < 2:
-        return 1.0
-    mean, latent, noise = gp.leave_out(Z)
-    alone = _stand_alone(gp.distinct_inputs / gp.length_scales)[match_rows(gp.distinct_inputs, Z)]
-    if alone.sum() < FEWEST_RESIDUALS:
-        return 1 + widening(gp.length_scales, u)
-    r, weight = ((t - mean) / np.sqrt(latent + noise))[alone], weight[alone]
-    c = best_spread(np.broadcast_to(STANDARD_NORMAL, (len(r), len(STANDARD_NORMAL))), r, weight)
-    if c < 1:
-        c = min(1.0, max(c, _ninth_tenth(np.abs(r), weight) / float(ndtri(0.95))))
-    return (1 + widening(gp.length_scales, u)) * believed(c, u, SPREAD_ROWS)
-
-
-def _stand_alone(W: FloatArray) -> BoolArray:
-    """Whether each scaled input, (u, p), has no other far nearer than inputs usually are, (u,)."""
-    if len(W) > EXACT_LIMIT:
-        return np.ones(len(W), dtype=bool)  # so many lie close together anyway
-    distance, _ = cKDTree(W).query(W, k=min(USUAL_NEIGHBOUR, len(W) - 1) + 1)
-    return np.asarray(distance[:, 1] >= TWINS * np.median(distance[:, -1]))
-
-
-def _ninth_tenth(size: FloatArray, weight: FloatArray) -> float:
-    """The value that nine tenths of the weight do not exceed, (n,) and (n,) -> a number."""
-    order = np.argsort(size)
-    reached = np.cumsum(weight[order]) / weight.sum()
-    return float(size[order][np.searchsorted(reached, 0.9 - 1e-12)])
+def _require_slopes(runs: Replicates, exact_limit: int) -> None:
+    """Refuse a linear mean that the runs cannot tell, or that the approximation for many does not know."""
+    if len(runs) > exact_limit:
+        rule = f"for more than {exact_limit:,} distinct inputs"
+    elif not len(independent_inputs(runs)):
+        rule = "with fewer than two distinct inputs for each of its coefficients"
+    else:
+        return
+    raise InvalidInput(f"trend must be 'constant' or 'auto' {rule}, got 'linear' for {len(runs):,}")
 
 
 class FittedProcess(Protocol):
@@ -326,22 +273,6 @@ class FittedProcess(Protocol):
         """The GP of p inputs that a file describes; it predicts the same to the last bit."""
 
 
-@runtime_checkable
-class LeavesOut(Protocol):
-    """A fitted GP that can say what it would have said of its runs without them."""
-
-    def leave_out(self, Z: FloatArray, /) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """As `FittedProcess.predict`, but at an input that it was fitted to without the runs there."""
-
-    @property
-    def length_scales(self) -> FloatArray:
-        """Length scales of the mean process, shape (p,)."""
-
-    @property
-    def distinct_inputs(self) -> FloatArray:
-        """Inputs that it was fitted to, shape (u, p)."""
-
-
 class GPSurrogate(ScaledSurrogate):
     """A GP behind the interface of our surrogates: N(mean, s^2 (latent variance + noise variance)) for a new run.
 
@@ -354,6 +285,43 @@ class GPSurrogate(ScaledSurrogate):
     verbose: bool
     gp_: FittedProcess
     spread_: float
+    _base: object = None  # a fitted model whose GP or regimes are used, or begun with, instead of a search from scratch
+
+    def fit_on(self, base: object, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """As `fit`, with what a model of the same runs has found; of nearly the same runs, the search begins there.
+
+        Args:
+            base: A fitted model; of use are a `StationaryGP`, and to models of jumps a `RegimeGP`.
+            X: Inputs, shape (n, d).
+            y: Responses, shape (n,).
+            sample_weight: Weights, shape (n,), or None.
+
+        Example:
+            >>> X = np.linspace(0, 1, 40)[:, None]
+            >>> first = StationaryGP(random_state=0).fit(X[:36], np.sin(6 * X[:36, 0]))
+            >>> more = StationaryGP(random_state=0).fit_on(first, X, np.sin(6 * X[:, 0]))
+            >>> bool(abs(more.predict(X[-1:])[0] - np.sin(6.0)) < 1e-3)
+            True
+        """
+        self._base = base
+        try:
+            return self.fit(X, y, sample_weight)
+        finally:
+            del self._base
+
+    def _given_gp(self) -> FittedGP | None:
+        """The GP of all runs that a stationary GP of the same runs has."""
+        base = self._base
+        return base.gp_ if isinstance(base, StationaryGP) and base.fingerprint_ == self.fingerprint_ else None
+
+    def _neighbour(self) -> FittedGP | None:
+        """The exact GP of a stationary GP whose inputs have the same scales but for their size: a point to start."""
+        base = self._base
+        if not isinstance(base, StationaryGP) or base.gp_.large is not None:
+            return None
+        ours, theirs = self.input_scaler_, base.input_scaler_
+        are_alike = ours.n_outputs == theirs.n_outputs and np.array_equal(ours.bend > 0, theirs.bend > 0)
+        return base.gp_ if are_alike else None
 
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedProcess:
         """The GP fitted to scaled runs."""
@@ -407,7 +375,7 @@ class GPSurrogate(ScaledSurrogate):
 
 
 class StationaryGP(GPSurrogate):
-    """Gaussian process with one length scale per input (ARD), constant mean and nugget.
+    """Gaussian process with one length scale per input (ARD), constant or linear mean, and nugget.
 
     Length scales and nugget maximise the marginal likelihood from several starting points; replicates enter by their
     means and counts. Of several kernels the runs choose the most probable. Exact to 3,000 distinct inputs; beyond,
@@ -419,6 +387,8 @@ class StationaryGP(GPSurrogate):
         kernel: "auto", whichever of the following has the largest posterior, to 3,000 distinct inputs, and "matern52"
             beyond; "matern52", "matern52-separable" (a product over inputs), "matern72" or "squared-exponential" for
             that one alone, of which beyond 3,000 distinct inputs only "matern52" is had.
+        trend: Mean of the process: "constant"; "linear", with a slope in every input (universal kriging), to 3,000
+            distinct inputs; or "auto", the more probable of the two.
         n_starts: Starting points of the search for length scales and nugget.
         categorical: Names or indices of inputs that are categories; they become one-hot columns.
         verbose: Whether to show a progress bar.
@@ -444,12 +414,14 @@ class StationaryGP(GPSurrogate):
         self,
         *,
         kernel: str = AUTO,
+        trend: str = "constant",
         n_starts: int = 3,
         categorical: Sequence[str | int] | None = None,
         verbose: bool = False,
         random_state: RandomState = None,
     ) -> None:
         self.kernel = kernel
+        self.trend = trend
         self.n_starts = n_starts
         self.categorical = categorical
         self.verbose = verbose
@@ -462,11 +434,14 @@ class StationaryGP(GPSurrogate):
 
     def _check_settings(self) -> object:
         check_choice(self.kernel, "kernel", [AUTO, *KERNELS])
+        check_choice(self.trend, "trend", list(TRENDS))
         return check_count(self.n_starts, "n_starts")
 
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedGP:
         groups = Replicates.collect(runs.Z, runs.y, runs.weight)
-        return fit_gp(groups, rng, n_starts=self.n_starts, kernel=self.kernel, report=report)
+        near = self._neighbour()
+        start, kernel = start_from(near, groups, self.kernel)
+        return fit_gp(groups, rng, n_starts=self.n_starts, kernel=kernel, start=start, trend=self.trend, report=report)
 
     def _facts(self) -> dict[str, str]:
         parameters = self.gp_.parameters
@@ -483,6 +458,9 @@ class StationaryGP(GPSurrogate):
             "noise sd": f"{self.response_scaler_.scale * np.sqrt(parameters.noise):.4g}",
             "spread factor": f"{self.spread_:.2f}",
         }
+        if self.trend != "constant":
+            n_slopes = len(parameters.sloped)
+            facts["trend"] = f"linear in {n_slopes} of {len(parameters.length)} inputs" if n_slopes else "constant"
         if self.gp_.jitter > 0:
             facts["jitter"] = f"{self.gp_.jitter:.0e} of the process variance, so that rounding does no harm"
         return facts

@@ -9,6 +9,7 @@ k-d tree while few inputs matter, by matrix products beyond; callers divide inpu
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,12 +60,12 @@ def vecchia_profile(
     mean = float((e_one * e / v).sum()) / total
     used = runs.take(rows)
     quadratic, log_determinant = float(((e - mean * e_one) ** 2 / v).sum()), float(torch.log(v).sum())
-    value, variance = profile_out(used, nugget, quadratic, log_determinant, total)
+    value, variance = profile_out(used, nugget, quadratic, log_determinant, math.log(total))
     gradient = np.full(len(length) + 1, np.nan)
     if with_gradient:
         gradient = np.sum([term.gradient(mean, variance, total) for term in terms], axis=0)
         gradient[-1] += 0.5 * float((used.scatter / (nugget * variance) - (used.count - 1)).sum())
-    return Profile(value, gradient[:-1], gradient[-1:], variance, mean)
+    return Profile(value, gradient[:-1], gradient[-1:], variance, mean, np.empty(0))
 
 
 class _Terms:

@@ -25,8 +25,9 @@ from genbayes.data.folds import draw_stratified_folds
 from genbayes.data.scaling import InputScaler
 from genbayes.distribution import Mixture
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
+from genbayes.models.gp.estimation import EXACT_LIMIT
 from genbayes.models.gp.likelihood import GPParameters
-from genbayes.models.gp.stationary import AUTO, EXACT_LIMIT
+from genbayes.models.gp.stationary import AUTO
 from genbayes.models.regimes.classifier import RegimeClassifier, fit_classifier
 from genbayes.models.regimes.gp_classifier import GPScores, fit_gp_scores
 from genbayes.models.regimes.noise import HINT_Z, NORMAL, Noise, fit_noise

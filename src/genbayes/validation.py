@@ -5,7 +5,7 @@ the value in the form the library works with, or raises `InvalidInput` with one 
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -121,6 +121,16 @@ def describe_rows(marked: BoolArray, labels: ArrayLike | None = None, word: str 
     shown = ", ".join(str(label) for label in found[:SHOWN_ROWS])
     more = ", ..." if len(found) > SHOWN_ROWS else ""
     return f"{len(found)} of {len(marked)} rows ({word}{'s' if len(found) != 1 else ''} {shown}{more})"
+
+
+def list_some(values: Sequence[object], most: int = 8) -> str:
+    """The first few of many values, for an error message.
+
+    Example:
+        >>> list_some(["mach", "gas", "stages"], most=2), list_some(["mach", "gas"], most=2)
+        ("'mach', 'gas', ...", "'mach', 'gas'")
+    """
+    return ", ".join(repr(value) for value in values[:most]) + (", ..." if len(values) > most else "")
 
 
 def check_count(value: object, name: str, at_least: int = 1) -> int:

@@ -98,7 +98,7 @@ def test_sample_in_json_has_every_observation(ask, files) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("fit {}/sims.parquet --theta a,c --y s1 -o p.gb", "--theta must name columns of the table, got 'c'"),
+        ("fit {}/sims.parquet --theta a,c --y s1 -o p.gb", "--theta must be columns of the table, got 'c'"),
         ("fit {}/sims.parquet --theta a --y a,s1 -o p.gb", "--theta and --y must name different columns, got 'a'"),
         ("fit {}/sims.parquet --theta , --y s1 -o p.gb", "--theta must name different columns, got ','"),
         ("fit {}/nothing.csv --theta a --y s1 -o p.gb", "path must name an existing file"),

@@ -36,7 +36,7 @@ from genbayes.campaign.trial import PATIENCE, Record, Settings, Status
 from genbayes.data import Box
 from genbayes.data.box import Point
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.validation import suggest
+from genbayes.validation import list_some, suggest
 
 T = TypeVar("T")
 
@@ -112,9 +112,7 @@ class Store:
         if row is None:
             every = select(CAMPAIGNS.c.name).order_by(CAMPAIGNS.c.id)
             names = database.read(lambda connection: list(connection.scalars(every))) if version else []
-            known = suggest(name, names) or (
-                f"; it has {', '.join(map(repr, names[:5]))}" if names else "; it has none"
-            )
+            known = suggest(name, names) or f"; it has {list_some(names, most=5) or 'none'}"
             raise InvalidInput(f"name must be a campaign of {database.shown_url!r}, got {name!r}{known}")
         try:
             return cls(database, row)

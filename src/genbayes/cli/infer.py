@@ -74,7 +74,7 @@ def fit(
     from genbayes import PosteriorEstimator  # after the first line, which must not wait for NumPy and SciPy
     from genbayes.cli.spaces import parse_prior
     from genbayes.data import read_table
-    from genbayes.data.columns import select_inputs
+    from genbayes.data.columns import require_column, select_inputs
 
     check_paths([simulations], {"--output": output})
     parameters, responses = _columns(theta, "--theta"), _columns(y, "--y")
@@ -84,7 +84,8 @@ def fit(
     known = None if not prior else parse_prior(prior, parameters)
     table = read_table(simulations)
     for option, names in (("--theta", parameters), ("--y", responses)):
-        _check_columns(option, names, table)
+        for name in names:
+            require_column(name, table, option)
     table = select_inputs(table, [*parameters, *responses], [])
     started = time.perf_counter()
     with interruptible(f"{output} {'was not changed' if output.exists() else 'was not written'}"):
@@ -158,15 +159,6 @@ def _columns(text: str, option: str) -> list[str]:
     if not names or len(set(names)) < len(names):
         raise InvalidInput(f"{option} must name different columns, got {text!r}; try a,b")
     return names
-
-
-def _check_columns(option: str, names: list[str], table: pd.DataFrame) -> None:
-    from genbayes.validation import suggest
-
-    for name in names:
-        if name not in table.columns:
-            listed = suggest(name, table.columns) or f"; the columns are {', '.join(map(repr, table.columns))}"
-            raise InvalidInput(f"{option} must name columns of the table, got {name!r}{listed}")
 
 
 def _load(path: Path) -> PosteriorEstimator:

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 
 from genbayes.arrays import BoolArray, IntArray
 from genbayes.errors import InvalidInput
-from genbayes.validation import describe_rows
+from genbayes.validation import describe_rows, list_some
 
 Label = str | int | float | bool
-SHOWN_LABELS = 8  # a message lists this many known groups
 
 
 @dataclass(frozen=True)
@@ -82,8 +81,7 @@ class Groups:
         return f" in group {self.labels[code]!r}" if self.labels else ""
 
     def _listed(self) -> str:
-        more = ", ..." if len(self.labels) > SHOWN_LABELS else ""
-        return ", ".join(repr(label) for label in self.labels[:SHOWN_LABELS]) + more
+        return list_some(self.labels)
 
 
 def _as_labels(groups: ArrayLike, n: int) -> list[Label]:

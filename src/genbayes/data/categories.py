@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput
-from genbayes.validation import describe_rows
-
-SHOWN_LEVELS = 8  # a message lists this many known categories
+from genbayes.validation import describe_rows, list_some
 
 
 @dataclass(frozen=True)
@@ -54,11 +52,9 @@ class CategoryCoder:
         codes = np.array([code_of.get(label, -1) for label in asked], dtype=np.float64)
         unknown = codes < 0
         if unknown.any():
-            listed = ", ".join(repr(level) for level in self.levels[:SHOWN_LEVELS])
-            more = ", ..." if len(self.levels) > SHOWN_LEVELS else ""
             first = asked[int(np.flatnonzero(unknown)[0])]
             raise InvalidInput(
-                f"X[{self.name!r}] must hold categories seen in fit ({listed}{more}), "
+                f"X[{self.name!r}] must hold categories seen in fit ({list_some(self.levels)}), "
                 f"got {first!r} in {describe_rows(unknown)}"
             )
         return codes

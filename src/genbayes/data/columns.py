@@ -19,14 +19,13 @@ from numpy.typing import ArrayLike
 from genbayes.arrays import AnyArray, BoolArray, FloatArray
 from genbayes.data.categories import CategoryCoder
 from genbayes.errors import GenBayesError, InvalidInput, RowsDropped
-from genbayes.validation import check_choice, describe_rows, require_no_dates, suggest
+from genbayes.validation import check_choice, describe_rows, list_some, require_no_dates, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
     from sklearn.base import BaseEstimator
 
 MIN_ROWS = 10  # with fewer runs there is nothing to learn a distribution from
-SHOWN_COLUMNS = 8  # a message lists this many column names
 LARGEST = 1e304  # of an input or a response; sums and tails of larger ones are no numbers any more
 
 
@@ -55,7 +54,7 @@ def split_target(
         >>> X.columns.tolist(), y
         (['x'], array([3., 4.]))
     """
-    _check_name(target, frame, "target")
+    require_column(target, frame, "target")
     names = [name for name in frame.columns if name != target] if inputs is None else list(inputs)
     if target in names:
         raise InvalidInput(f"inputs must not contain the target, got {target!r} among them")
@@ -84,7 +83,7 @@ def select_inputs(
         {'x': [1.5]}
     """
     for name in [*names, *(categorical or ())]:
-        _check_name(name, frame, "inputs")
+        require_column(name, frame, "inputs")
     X, may_be_text = frame[list(names)], set(categorical or ())
     plain = [
         name
@@ -114,7 +113,7 @@ def drop_missing(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         'dropped 1 of 2 rows (row 1) for missing cells'
     """
     for name in names:
-        _check_name(name, frame, "inputs")
+        require_column(name, frame, "inputs")
     marked: BoolArray = np.asarray(frame[list(names)].isna().to_numpy().any(axis=1))
     if marked.all():
         raise InvalidInput(f"table must have a row without missing cells, got none of {len(frame)}")
@@ -165,12 +164,11 @@ def _as_fitted(model: BaseEstimator, X: pd.DataFrame) -> pd.DataFrame | AnyArray
     return X if hasattr(model, "feature_names_in_") else X.to_numpy()
 
 
-def _check_name(name: str, frame: pd.DataFrame, role: str) -> None:
+def require_column(name: str, frame: pd.DataFrame, role: str) -> None:
+    """Refuse a name that no column has; `role` is what the user knows it as."""
     if name in frame.columns:
         return
-    listed = ", ".join(repr(column) for column in frame.columns[:SHOWN_COLUMNS])
-    more = ", ..." if len(frame.columns) > SHOWN_COLUMNS else ""
-    hint = suggest(name, frame.columns) or f"; the columns are {listed}{more}"
+    hint = suggest(name, frame.columns) or f"; the columns are {list_some(list(frame.columns))}"
     rule = "must be a column of the table" if role == "target" else "must be columns of the table"
     raise InvalidInput(f"{role} {rule}, got {name!r}{hint}")
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.linalg import lapack
 
-from genbayes.models.gp.cholesky import factorise, invert_factored, solve_factored
+from genbayes.models.gp.cholesky import _routine, factorise, invert_factored, solve_factored
 
 
 def test_a_singular_matrix_is_factorised_with_a_jitter() -> None:
@@ -38,3 +38,10 @@ def test_the_numbers_are_those_of_scipy_s_wrappers_to_the_bit() -> None:
     np.testing.assert_array_equal(factor, upper.T)
     np.testing.assert_array_equal(solve_factored(factor, right), lapack.dpotrs(upper, right, lower=0)[0])
     np.testing.assert_array_equal(np.triu(invert_factored(factor).T), np.triu(lapack.dpotri(upper, lower=0)[0]))
+
+
+def test_a_routine_with_other_arguments_than_known_is_not_called() -> None:
+    with pytest.raises(
+        ImportError, match=r"dsyev of SciPy .* takes other arguments than known; install another version"
+    ):
+        _routine("dsyev")

@@ -7,9 +7,11 @@ that two GPs which are fitted in two threads would wait for each other in every 
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from scipy.linalg import cython_lapack
 
 from genbayes.arrays import FloatArray
@@ -18,6 +20,8 @@ from genbayes.errors import NotFinite
 # Tried in turn on the diagonal until the factor exists. Rounding alone spoils the smallest eigenvalues of correlations
 # of some hundred inputs by 1e-14.
 JITTERS = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+# side, sizes, factor, its leading size, right sides with theirs, failure
+SIGNATURE = re.compile(rb"void \(char \*, int \*,( int \*,)? \w+_d \*, int \*,( \w+_d \*, int \*,)? int \*\)")
 
 
 def _routine(name: str) -> Callable[..., None]:
@@ -25,6 +29,10 @@ def _routine(name: str) -> Callable[..., None]:
     capsule = cython_lapack.__pyx_capi__[name]
     api = ctypes.pythonapi
     signature = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))(capsule)
+    if not SIGNATURE.fullmatch(signature):  # such as integers of 64 bits: memory would be misread
+        raise ImportError(
+            f"{name} of SciPy {scipy.__version__} takes other arguments than known; install another version"
+        )
     find = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
     made: Callable[..., None] = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * signature.count(b"*"))(
         find(capsule, signature)

@@ -24,7 +24,7 @@ from genbayes.auto.stacking import (
     joint_table,
 )
 from genbayes.auto.surrogate import Combination
-from genbayes.distribution.quantile import GRID
+from genbayes.distribution.quantile_function import GRID
 from genbayes.metrics import crps, crps_normal, stretch_table
 
 M = len(LEVELS)

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import event, insert
 
 from genbayes import Campaign
-from genbayes.campaign.runs import Runs
+from genbayes.campaign.run_cache import Runs
 from genbayes.campaign.schema import LEASES, RESULTS, TRIALS
 
 EVERY = 20  # steps between two notes

@@ -23,7 +23,7 @@ from genbayes.design.acquisition import (
 )
 from genbayes.design.optimum import ExpectedImprovement, ThompsonSampling, UpperConfidenceBound
 from genbayes.distribution import Empirical, Normal
-from genbayes.distribution.quantile import GRID
+from genbayes.distribution.quantile_function import GRID
 from genbayes.models import BoostedQuantiles, DeepGP, StationaryGP
 from genbayes.models.network.ensemble import member_quantiles
 

@@ -23,7 +23,7 @@ from genbayes.auto.stacking import Kind, Stack, choose_stack, cross_fitted_table
 from genbayes.data.folds import draw_folds
 from genbayes.data.scaling import Bounds, as_bounds
 from genbayes.distribution import Mixture, Normal, PredictiveDistribution, QuantileFunction
-from genbayes.distribution.quantile import GRID
+from genbayes.distribution.quantile_function import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.metrics import stretch_table
 from genbayes.models.base import ScaledSurrogate, require_inputs

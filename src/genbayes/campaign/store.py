@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, inse
 from genbayes.campaign.database import Database
 from genbayes.campaign.ledger import HANDED_BACK, Ledger
 from genbayes.campaign.proposer_registry import Shown
-from genbayes.campaign.runs import Runs
+from genbayes.campaign.run_cache import Runs
 from genbayes.campaign.schema import (
     CAMPAIGNS,
     HAS_FAILED,

@@ -32,8 +32,8 @@ from genbayes.data import (
 )
 from genbayes.data.categories import CategoryCoder
 from genbayes.data.dataset import Dataset, HashArray, hash_rows
-from genbayes.data.decades import choose_bends
 from genbayes.data.extrapolation import widened_box
+from genbayes.data.log_scaling import choose_bends
 from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, as_bounds, check_within
 from genbayes.data.weights import check_weight
 from genbayes.distribution import Normal, PredictiveDistribution

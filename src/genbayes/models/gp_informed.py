@@ -23,7 +23,7 @@ from genbayes.data.columns import MIN_ROWS
 from genbayes.data.dataset import Dataset
 from genbayes.data.weights import as_checked
 from genbayes.distribution import Normal, PredictiveDistribution, QuantileFunction
-from genbayes.distribution.quantile import GRID
+from genbayes.distribution.quantile_function import GRID
 from genbayes.errors import UnreadableFile
 from genbayes.metrics import stretch_table
 from genbayes.models.base import ScaledRuns, ScaledSurrogate

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.dataset import merged_numbers
 from genbayes.distribution import Mixture, Normal, PredictiveDistribution, QuantileFunction
-from genbayes.distribution.quantile import GRID
+from genbayes.distribution.quantile_function import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledRuns
 from genbayes.models.gp import FittedGP, Replicates, fit_gp

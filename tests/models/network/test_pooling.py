@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as arrays
 
 from genbayes import QuantileFunction
 from genbayes.distribution.pooling import pool_members
-from genbayes.distribution.quantile import GRID
+from genbayes.distribution.quantile_function import GRID
 
 TAU = torch.as_tensor(GRID)
 

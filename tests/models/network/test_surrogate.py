@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from genbayes import InvalidInput, QuantileSurrogate, load
-from genbayes.distribution.quantile import GRID
+from genbayes.distribution.quantile_function import GRID
 from genbayes.metrics import coverage
 from genbayes.models.network import DEFAULT, QUANTILE_DOMINANT
 from genbayes.models.network.ensemble import distribution_of_run, member_quantiles, put_in_order

@@ -14,7 +14,7 @@ from genbayes.arrays import FloatArray
 from genbayes.data.scaling import ResponseScaler
 from genbayes.distribution import Normal, QuantileFunction
 from genbayes.distribution.pooling import pool_members
-from genbayes.distribution.quantile import GRID, N_TAIL
+from genbayes.distribution.quantile_function import GRID, N_TAIL
 from genbayes.models.network.fit import stretch
 from genbayes.models.network.iqn import PriorIQN
 from genbayes.models.network.loss import check_loss

@@ -21,7 +21,7 @@ from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.dataset import Dataset, merged_numbers
 from genbayes.data.scaling import Bounds, as_bounds
 from genbayes.distribution import Normal, QuantileFunction
-from genbayes.distribution.quantile import GRID
+from genbayes.distribution.quantile_function import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledSurrogate
 from genbayes.models.loading import restore_part, state_of_part

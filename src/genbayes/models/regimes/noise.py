@@ -15,7 +15,7 @@ from scipy.special import logsumexp, ndtr
 
 from genbayes.arrays import FloatArray
 from genbayes.distribution import Normal, PredictiveDistribution, QuantileFunction
-from genbayes.distribution.quantile import GRID
+from genbayes.distribution.quantile_function import GRID
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
 from genbayes.persistence import State
 

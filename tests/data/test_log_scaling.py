@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from genbayes import load
-from genbayes.data.decades import choose_bends
+from genbayes.data.log_scaling import choose_bends
 from genbayes.data.scaling import InputScaler
 from genbayes.models import StationaryGP
 

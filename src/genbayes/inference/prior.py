@@ -22,7 +22,7 @@ from genbayes.data.box import Linear, Log
 from genbayes.errors import InvalidInput, PriorAssumed, UnreadableFile
 from genbayes.validation import check_array, describe_rows, suggest
 
-ACCEPTED = "frozen SciPy distributions (one a parameter), a frozen multivariate_normal or multivariate_t, or a Box"
+ACCEPTED = "frozen SciPy distributions (one per parameter), a frozen multivariate_normal or multivariate_t, or a Box"
 JOINT = ("multivariate_normal", "multivariate_t")
 
 
@@ -160,7 +160,7 @@ class Prior:
             values = values[:, None]
         rows = check_array(values, "theta", "(n, k)")
         if rows.shape[1] != self.k:
-            raise InvalidInput(f"theta must have {self.k} columns, one a parameter of the prior, got {rows.shape[1]}")
+            raise InvalidInput(f"theta must have {self.k} columns, one per parameter of the prior, got {rows.shape[1]}")
         return rows
 
 

@@ -179,7 +179,7 @@ OURS = (
         suits="a response that changes abruptly, noise that is not normal",
     ),
     RegisteredModel(
-        name="iqn-wavy",
+        name="iqn-fourier",
         title="quantile network with Fourier features",
         home="genbayes.models.network.surrogate:QuantileSurrogate",
         disk_name="QuantileSurrogate",

@@ -96,7 +96,7 @@ def read_report(folder: str | os.PathLike[str], protocol: str | None = None) -> 
     """
     place = Path(folder)
     if not place.is_dir():
-        raise InvalidInput(f"RESULTS must be a folder with records, got {str(place)!r}, which is none")
+        raise InvalidInput(f"RESULTS must be a folder with records, got {str(place)!r}, which is not one")
     records, complaints = find_records(place)
     if not records:
         what = f"; {complaints[0]}" if complaints else "; genbayes bench run quick makes some"

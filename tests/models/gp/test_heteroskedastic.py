@@ -251,3 +251,14 @@ def test_given_the_stationary_gp_of_other_runs_the_search_begins_there(monkeypat
     monkeypatch.setattr(heteroskedastic, "fit_gp", fit_gp)
     HeteroskedasticGP(random_state=0).fit_on(base, X[:40], y[:40])
     assert starts == [(base.gp_.parameters, base.gp_.kernel)]
+
+
+@pytest.mark.parametrize(("noise", "expected"), [(0.0, "the same everywhere"), (0.3, "a process of its own")])
+def test_a_simulator_without_noise_that_is_lively_in_a_corner_is_not_taken_for_noisy_there(
+    noise: float, expected: str
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(100, 2))
+    y = 1 / (1.05 - X[:, 0] * X[:, 1])
+    y = y + noise * np.exp(4 * (X[:, 0] - 1)) * y.std() * rng.standard_normal(100)
+    assert HeteroskedasticGP(random_state=0).fit(X, y).summary()["noise"] == expected

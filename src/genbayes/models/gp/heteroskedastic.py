@@ -19,7 +19,7 @@ import numpy as np
 from genbayes.arrays import FloatArray
 from genbayes.errors import UnreadableFile
 from genbayes.models.base import ScaledRuns
-from genbayes.models.gp.estimation import EXACT_LIMIT
+from genbayes.models.gp.estimation import EXACT_LIMIT, HARDLY_ANY_NOISE
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.likelihood import GPParameters, Replicates, exact_profile
 from genbayes.models.gp.noise_process import NoiseProcess, NoisyGP, climb_jointly, constant_noise, noise_ratios
@@ -34,6 +34,7 @@ JOINT_LIMIT = 700  # distinct inputs of the second climb; beyond, a random subse
 MOST_IN_A_FILE = 1500  # of the noise process: earlier versions learnt it from as many
 # Akaike's price of the two parameters that a noise process adds, its variance and its length scales' common size.
 WORTHWHILE = 2.0
+NO_NOISE = 1e-4  # variance of noise over that of y below which it may be what a mean does not follow: 1% of the sd
 # The mean of a log-normal variable is exp(variance / 2) times its median. Beyond a variance of 1 the factor is a
 # statement about its far tail, of which the runs know nothing.
 MAX_LOG_VARIANCE = 1.0
@@ -156,6 +157,8 @@ def fit_heteroskedastic_gp(
     if stationary is None or learnt is not runs or stationary.large is not None:
         stationary = fit_gp(learnt, rng, n_starts=n_starts, kernel=kernel, start=start)
     constant = constant_noise(learnt, stationary.parameters, stationary.kernel)
+    if learnt is runs and _looks_deterministic(stationary.parameters, runs):
+        return FittedHeteroskedasticGP(stationary, constant.noise)
     few = learnt if len(learnt) <= FEW_ROWS else runs.take(order[:FEW_ROWS])
 
     def reported(stage: int, gp: NoisyGP) -> NoisyGP:
@@ -176,6 +179,16 @@ def fit_heteroskedastic_gp(
     near, kernel = stationary.parameters, stationary.kernel
     latent = fit_gp(runs, rng, n_starts=n_starts, exact_limit=exact_limit, kernel=kernel, start=near)
     return FittedHeteroskedasticGP(latent, constant.noise)
+
+
+def _looks_deterministic(parameters: GPParameters, runs: Replicates) -> bool:
+    """Whether there is no noise worth a process of its own: hardly any was found, and no replicates disagree.
+
+    Neither posterior nor left-out runs are a guard here: a simulator without noise that is lively in one corner looks
+    as if it were noisy there, and a mean that takes it for noise follows it less.
+    """
+    is_small = parameters.nugget < HARDLY_ANY_NOISE and parameters.noise < NO_NOISE
+    return is_small and not runs.scatter.any()
 
 
 def _is_clearly_better(uneven: FittedHeteroskedasticGP, even: FittedHeteroskedasticGP, runs: Replicates) -> bool:

@@ -135,11 +135,30 @@ def test_the_mean_of_the_gp_is_an_input_only_where_the_gp_explains_something(
     np.testing.assert_array_equal(again.predict_quantiles(X, TAU), model.predict_quantiles(X, TAU))
 
 
-def test_residuals_are_widened_for_the_length_scales_and_older_files_are_not(fitted) -> None:
+def test_residuals_are_widened_for_the_length_scales_and_older_files_are_the_network_alone(fitted) -> None:
     X = skewed(9, 1)[0]
     state = fitted.to_state()
-    del state.values["spread"]
+    for name in ("spread", "share", "gp_spread"):
+        del state.values[name]
     older = GPInformedSurrogate.from_state(state)
-    assert (older.spread_, fitted.spread_) == (1.0, 1 + widening(fitted.gp_.length_scales, 80))
-    (a, m, b), (c, _, d) = (each.predict_quantiles(X, [0.1, 0.5, 0.9]).T for each in (fitted, older))
-    np.testing.assert_allclose([m - a, b - m], fitted.spread_ * np.array([m - c, d - m]), rtol=1e-6)
+    assert (older.spread_, older.share_, fitted.spread_) == (1.0, 1.0, 1 + widening(fitted.gp_.length_scales, 80))
+    state.values["spread"] = 2.0
+    wider = GPInformedSurrogate.from_state(state)
+    (a, m, b), (c, _, d) = (each.predict_quantiles(X, [0.1, 0.5, 0.9]).T for each in (wider, older))
+    np.testing.assert_allclose([m - a, b - m], 2 * np.array([m - c, d - m]), rtol=1e-6)
+
+
+def test_where_few_runs_tell_no_shape_the_distribution_is_that_of_the_gp() -> None:
+    """A network of 40 residuals in ten dimensions held 0.63 within 90% intervals, and its CRPS was a tenth worse."""
+    rng = np.random.default_rng(5)
+    X, X_new = rng.uniform(size=(40, 10)), rng.uniform(size=(300, 10))
+    model = GPInformedSurrogate(**SMALL).fit(X, X[:, 0] + np.sin(4 * X[:, 1]) + 0.1 * rng.standard_normal(40))
+    gp = StationaryGP(random_state=0).fit(X, X[:, 0] + np.sin(4 * X[:, 1]))
+    assert model.share_ < 0.3
+    gp.gp_, gp.spread_, gp.response_scaler_ = model.gp_, model.gp_spread_, model.response_scaler_
+    width, normal = (np.ptp(each.predict_quantiles(X_new, [0.05, 0.95]), axis=1).mean() for each in (model, gp))
+    assert width == pytest.approx(normal, rel=0.3)
+
+
+def test_where_noise_is_skewed_rows_that_the_network_held_out_speak_for_it() -> None:
+    assert GPInformedSurrogate(n_members=2, random_state=0).fit(*skewed(300, 0)).share_ > 0.5

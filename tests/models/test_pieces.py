@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 from genbayes import ConformalSurrogate
+from genbayes.distribution.joined import Joined
 from genbayes.errors import InvalidInput
 from genbayes.models import StationaryGP, base
+from genbayes.models.registry import registered_models
 
 
 @pytest.fixture
@@ -40,3 +42,45 @@ def test_pieces_give_the_answers_of_the_whole(table, wrapped: bool, monkeypatch:
     assert max(seen) == 7
     with pytest.raises(InvalidInput, match=r"Input X contains NaN in 1 of 60 rows \(row 59\)|X\['size'\].*row 59"):
         model.predict(X.assign(size=np.r_[X["size"][:-1], np.nan]), **groups)
+
+
+def test_one_distribution_is_made_of_pieces_of_any_kind(table, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table
+    model = StationaryGP(categorical=["gas"], random_state=0).fit(X, y)
+    whole = model.predict_distribution(X)
+    monkeypatch.setattr(base, "ROWS_AT_ONCE", 7)
+    asked: list[int] = []
+    scaled = StationaryGP._scaled
+    monkeypatch.setattr(StationaryGP, "_scaled", lambda self, X: asked.append(len(X)) or scaled(self, X))
+    joined = model.predict_distribution(X)
+    assert max(asked) == 7
+    at, levels = y.to_numpy(), [0.1, 0.5, 0.9]
+    for ask in (
+        lambda d: d.ppf(levels),
+        lambda d: d.cdf(at),
+        lambda d: d.cdf([[0.2, 0.4]]),
+        lambda d: d.pdf(at),
+        lambda d: d.pit(at),
+        lambda d: d.crps(at),
+        lambda d: np.stack([d.mean(), d.var(), d.std(), d.median(), *d.interval(0.8)]),
+        lambda d: d[[40, 3, 3, 21]].ppf(levels),
+        lambda d: d[::-1].mean(),
+        lambda d: d[[]].ppf(levels),
+    ):
+        np.testing.assert_allclose(ask(joined), ask(whole), rtol=1e-9)
+    assert joined.sample(3, random_state=0).shape == (60, 3)
+    np.testing.assert_array_equal(joined.sample(3, random_state=0), joined.sample(3, random_state=0))
+
+
+@pytest.mark.parametrize("name", ["network", "gp-iqn", "auto", "conformal", "boosted", "jump-gp", "deep-gp"])
+def test_every_model_answers_in_pieces(table, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table[0][["size"]].to_numpy(), table[1].to_numpy()
+    cls = registered_models()[name].load_class()
+    given = {"model": StationaryGP(random_state=0), "candidates": ["gp"], "n_epochs": 3, "n_members": 2, "n_trees": 3}
+    given |= {"n_samples": 3, "n_burn_in": 3, "random_state": 0}
+    model = cls(**{key: value for key, value in given.items() if key in cls().get_params(deep=False)}).fit(X, y)
+    whole = model.predict_distribution(X)
+    monkeypatch.setattr(base, "ROWS_AT_ONCE", 25)
+    joined = model.predict_distribution(X)
+    assert isinstance(joined, Joined)
+    np.testing.assert_allclose(joined.ppf([0.1, 0.5, 0.9]), whole.ppf([0.1, 0.5, 0.9]), rtol=1e-4, atol=1e-6)

@@ -149,8 +149,8 @@ class AutoSurrogate(ScaledSurrogate):
         """
         check_choice(of, "of", ["run", "mean"])
         check_is_fitted(self, "combination_")
-        X = self._checked(X)
-        return self.combination_.predict_run(X) if of == "run" else self.combination_.predict_mean(X)
+        predict = self.combination_.predict_run if of == "run" else self.combination_.predict_mean
+        return self._in_pieces(X, lambda X: predict(self._checked(X)))
 
     def summary(self) -> dict[str, str]:
         """What was chosen and why, in words, for reports."""

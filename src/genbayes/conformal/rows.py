@@ -36,6 +36,7 @@ from genbayes.data.dataset import Dataset, merged_numbers, rows_among
 from genbayes.data.folds import deal_folds
 from genbayes.data.weights import CheckedWeight, as_checked, check_weight
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
+from genbayes.distribution.joined import Joined
 from genbayes.errors import CopiesCountedOnce, GenBayesError, InvalidInput
 from genbayes.models.base import ScaledSurrogate
 from genbayes.models.protocols import Fits, Predicts
@@ -417,7 +418,6 @@ def predict_rows(model: Predicts, X: ArrayLike) -> PredictiveDistribution:
 
 def support_of(parts: Sequence[PredictiveDistribution]) -> tuple[float, float]:
     """Bounds that hold every distribution, infinite where there are none; only tables of quantiles know bounds."""
-    bounds = [
-        predicted.support if isinstance(predicted, QuantileFunction) else (-np.inf, np.inf) for predicted in parts
-    ]
+    pieces = [piece for part in parts for piece in (part.parts if isinstance(part, Joined) else [part])]
+    bounds = [piece.support if isinstance(piece, QuantileFunction) else (-np.inf, np.inf) for piece in pieces]
     return min(lower for lower, _ in bounds), max(upper for _, upper in bounds)

@@ -41,7 +41,7 @@ from genbayes.conformal.rows import (
     take_rows,
     unset_seeds,
 )
-from genbayes.distribution import QuantileFunction
+from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import Surrogate, known_parameters, plain_parameters, require_inputs, restore_columns
 from genbayes.models.loading import restore_model, state_of
@@ -176,7 +176,9 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         self.scores_, self.folds_, self.codes_, self.n_rows_ = scores[used], folds[used], rows.codes[used], n_distinct
         return self
 
-    def predict_distribution(self, X: ArrayLike, of: Of = "run", groups: ArrayLike | None = None) -> QuantileFunction:
+    def predict_distribution(
+        self, X: ArrayLike, of: Of = "run", groups: ArrayLike | None = None
+    ) -> PredictiveDistribution:
         """The recalibrated distribution of a new run.
 
         Args:
@@ -190,6 +192,9 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         check_is_fitted(self, "scores_")
         if check_choice(of, "of", ["run", "mean"]) == "mean":
             raise InvalidInput(f"of must be 'run' for {type(self).__name__}, got 'mean'; calibration is about runs")
+        return self._in_pieces(X, self._predict_piece, **({} if groups is None else {"groups": groups}))
+
+    def _predict_piece(self, X: ArrayLike, groups: ArrayLike | None = None) -> QuantileFunction:
         X = check_new(self, X)
         parts = [predict_rows(model, X) for model in self.models_]
         maps = [ScoreMap.of(predicted, least) for predicted, least in zip(parts, self.least_slopes_, strict=True)]

@@ -37,6 +37,7 @@ from genbayes.data.log_scaling import choose_bends
 from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, as_bounds, check_within
 from genbayes.data.weights import check_weight
 from genbayes.distribution import Normal, PredictiveDistribution
+from genbayes.distribution.joined import Joined
 from genbayes.errors import FarFromRuns, InvalidInput, UnreadableFile
 from genbayes.models.loading import state_of
 from genbayes.models.protocols import Of
@@ -49,6 +50,7 @@ ROWS_AT_ONCE = 50_000  # whose distributions take 20 MB; a million rows are read
 ROWS_HASHED = 100_000  # of more runs a sample is remembered: 1.6 MB of a file
 
 Answer = TypeVar("Answer", FloatArray, tuple[FloatArray, FloatArray])
+Piece = TypeVar("Piece")
 
 
 class Surrogate(ABC):
@@ -89,17 +91,8 @@ class Surrogate(ABC):
         Only these answers warn. `predict_distribution` does not, so that what asks models anywhere on purpose, such as
         the choice of new runs, can; `extrapolates` tells it.
         """
-        X, n = as_table(X), _count_rows(X)
-        if n <= ROWS_AT_ONCE:
-            answer = read(self.predict_distribution(X, **labels))
-        else:
-            self._check_rows(X)  # as a whole, so that messages name the user's rows
-            parts = []
-            for start in range(0, n, ROWS_AT_ONCE):
-                rows = np.arange(start, min(start + ROWS_AT_ONCE, n))
-                some = {name: _safe_indexing(label, rows) for name, label in labels.items()}
-                parts.append(read(self.predict_distribution(_safe_indexing(X, rows), **some)))
-            answer = _join(parts)
+        X = as_table(X)
+        answer = _join(self._by_pieces(X, lambda X, **labels: read(self.predict_distribution(X, **labels)), **labels))
         if self._looks_far(X):
             warnings.warn(
                 "some rows lie far from every training input, where a surrogate can only guess; "
@@ -108,6 +101,26 @@ class Surrogate(ABC):
                 stacklevel=3,
             )
         return answer
+
+    def _in_pieces(
+        self, X: ArrayLike, ask: Callable[..., PredictiveDistribution], **labels: ArrayLike
+    ) -> PredictiveDistribution:
+        """What `ask(X)` says of all rows, of many rows piece by piece: what a model computes on the way stays small."""
+        parts = self._by_pieces(as_table(X), ask, **labels)
+        return parts[0] if len(parts) == 1 else Joined(parts)
+
+    def _by_pieces(self, X: ArrayLike, ask: Callable[..., Piece], **labels: ArrayLike) -> list[Piece]:
+        """What `ask` says of each piece of a table and of its rows' labels; one piece where there are few rows."""
+        n = _count_rows(X)
+        if n <= ROWS_AT_ONCE:
+            return [ask(X, **labels)]
+        self._check_rows(X)  # as a whole, so that messages name the user's rows
+        parts = []
+        for start in range(0, n, ROWS_AT_ONCE):
+            rows = np.arange(start, min(start + ROWS_AT_ONCE, n))
+            some = {name: _safe_indexing(label, rows) for name, label in labels.items()}
+            parts.append(ask(_safe_indexing(X, rows), **some))
+        return parts
 
     def _check_rows(self, X: ArrayLike) -> ArrayLike:
         """New inputs, refused as a whole where some cannot be predicted, before they are taken piece by piece."""
@@ -204,7 +217,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
             raise InvalidInput(
                 f"of must be 'run' for {type(self).__name__}, got 'mean'; it does not tell its own ignorance from noise"
             )
-        return self._distribution(self._scaled(X), of)
+        return self._in_pieces(X, lambda X: self._distribution(self._scaled(X), of))
 
     @property
     def knows_mean(self) -> bool:
@@ -452,6 +465,8 @@ def _count_rows(X: ArrayLike) -> int:
 
 def _join(parts: list[Answer]) -> Answer:
     """Answers for pieces of the rows, one after another."""
+    if len(parts) == 1:
+        return parts[0]
     if isinstance(parts[0], tuple):
         first, second = (np.concatenate(part) for part in zip(*parts, strict=True))
         return first, second

@@ -3,7 +3,8 @@
 A GP is hard to beat on smooth responses and knows only Gaussian noise; a network learns any shape and wastes runs on
 what a GP sees at once. So y = m(x) + s(x) r: m and s are the GP's mean and standard deviation, the network learns the
 distribution of r from leave-one-out residuals, r_i = (y_i - m_{-i}(x_i)) / s_{-i}(x_i), which are like those of new
-runs. Where nothing but Gaussian noise is left, the network stops at once and the GP's answer stands.
+runs. Its quantiles are averaged with those of the GP's normal distribution, with a weight that rows which the network
+had not seen allow: few runs tell no shape, and where nothing but Gaussian noise is left, the GP's answer stands.
 
 Noise may grow with the response, so that m is an input worth having; but where the GP is flat, the mean without a run
 is (sum of all - y_i) / (n - 1) and would tell the network y_i. So m is an input only where the GP explains something.
@@ -16,6 +17,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import FloatArray, IntArray
@@ -25,11 +27,11 @@ from genbayes.data.weights import as_checked
 from genbayes.distribution import Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile_function import GRID
 from genbayes.errors import UnreadableFile
-from genbayes.metrics import stretch_table
+from genbayes.metrics import check_loss, is_clearly_better, stretch_table
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
 from genbayes.models.gp.stationary import StationaryGP
-from genbayes.models.gp.widening import optimism, widening
+from genbayes.models.gp.widening import held_out_spread, optimism, widening
 from genbayes.models.network import QuantileSurrogate
 from genbayes.models.protocols import Of
 from genbayes.persistence import FOREIGN, State
@@ -41,11 +43,13 @@ from genbayes.validation import check_choice, check_count
 # noise it seems to explain up to 0.1 with 60 runs of five inputs; from 0.2 on the mean saved up to a fifth of the CRPS
 # where noise grows with the response, and what it told of y_i was not to be seen.
 MIN_EXPLAINED = 0.15
+SHARES = tuple(k / 20 for k in range(21))  # weights of the network that are tried
 
 
 class GPInformedSurrogate(ScaledSurrogate):
     """Quantiles m(x) + s(x) G(tau, z): a GP's mean and standard deviation, and a network for the residual.
 
+    G = (1 - w) c Phi^-1(tau) + w N(tau, z): the GP's own normal distribution and the network's, w by held-out runs.
     The network sees z = [x, m(x), log s(x)], so that noise may grow with the response itself; [x, log s(x)] where the
     GP explains less than 15% of the variance of runs left out.
 
@@ -61,7 +65,9 @@ class GPInformedSurrogate(ScaledSurrogate):
         gp_: The GP, on scaled inputs and responses.
         residuals_: The network of the standardised residuals.
         sees_mean_: Whether the GP's mean is among the network's inputs.
-        spread_: Factor of the residuals' quantiles, for what the choice of length scales hides (`widening` of the GP).
+        share_: Weight w of the network beside the GP's normal distribution, between 0 and 1.
+        spread_: Factor of the network's quantiles, for what the choice of length scales hides (`widening` of the GP).
+        gp_spread_: Factor c of the GP's standard deviation (`held_out_spread` of the GP).
         n_features_in_, feature_names_in_: Columns seen in `fit`.
 
     Example:
@@ -76,7 +82,9 @@ class GPInformedSurrogate(ScaledSurrogate):
     gp_: FittedGP
     residuals_: QuantileSurrogate
     sees_mean_: bool
+    share_: float
     spread_: float
+    gp_spread_: float
 
     def __init__(
         self,
@@ -123,9 +131,30 @@ class GPInformedSurrogate(ScaledSurrogate):
         else:
             with show_progress("fitting the GP", bool(self.verbose)) as report:
                 self.gp_ = fit_gp(Replicates.collect(runs.Z, runs.y, runs.weight), rng_gp, report=report)
-        self.residuals_ = self._fit_residuals(runs, data, rng_network)
         self.spread_ = 1 + widening(self.gp_.length_scales, len(self.gp_.runs))
+        self.gp_spread_ = held_out_spread(self.gp_, runs.Z, runs.y, runs.weight)
+        self.residuals_ = self._fit_residuals(runs, data, rng_network)
+        self.share_ = self._weigh_network(runs)
         return self
+
+    def _weigh_network(self, runs: ScaledRuns) -> float:
+        """The largest weight that residuals which members of the network held out do not clearly speak against.
+
+        Its mean CRPS is within a standard error of the least, by paired differences: the doubt is the network's, for a
+        member alone, without a fifth of the runs, is worse than all of them together.
+        """
+        m, s, r = self._left_out_residuals(runs.Z, runs.y)
+        rows, residual = self.residuals_.predict_out_of_fold(self._network_inputs(runs.Z, m, s), r)
+        if not len(rows):
+            return 1.0
+        levels = (np.arange(49) + 0.5) / 49
+        normal, network = self._both(residual, levels)
+        tables = ((1 - w) * normal + w * network for w in SHARES)
+        scores = [2 * check_loss(r[rows, None] - q, levels).mean(axis=1) for q in tables]
+        weight = runs.weight[rows]
+        best = scores[int(np.argmin([each @ weight for each in scores]))]
+        fair = [w for w, each in zip(SHARES, scores, strict=True) if not is_clearly_better(best, each, weight, 1.0)]
+        return max(fair)
 
     def _fit_residuals(self, runs: ScaledRuns, data: Dataset, rng: np.random.Generator) -> QuantileSurrogate:
         m, s, r = self._left_out_residuals(runs.Z, runs.y)
@@ -165,11 +194,11 @@ class GPInformedSurrogate(ScaledSurrogate):
         t = scaler.transform(np.asarray(y, dtype=np.float64))
         m, s, r = self._left_out_residuals(Z, t)
         rows, residual = self.residuals_.predict_out_of_fold(self._network_inputs(Z, m, s), r)
-        q = m[rows, None] + s[rows, None] * self._spread_out(residual)
-        away = m[rows] + s[rows] * residual.median() - t[rows]
+        q = m[rows, None] + s[rows, None] * self._joined(residual)
+        away = q[:, len(GRID) // 2] - t[rows]
         return rows, QuantileFunction(GRID, scaler.inverse(q + optimism(Z) * away[:, None]))
 
-    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> QuantileFunction | Normal:
+    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
         """The predictive distribution at new inputs.
 
         Args:
@@ -181,19 +210,26 @@ class GPInformedSurrogate(ScaledSurrogate):
         """
         check_choice(of, "of", ["run", "mean"])
         check_is_fitted(self, "residuals_")
-        Z = self._scaled(X)
+        return self._in_pieces(X, lambda X: self._distribution(self._scaled(X), of))
+
+    def _distribution(self, Z: FloatArray, of: Of) -> QuantileFunction | Normal:
         mean, latent, noise = self.gp_.predict(Z)
         s = np.sqrt(latent + noise)
         residual = self.residuals_.predict_distribution(self._network_inputs(Z, mean, s))
         scaler = self.response_scaler_
         if of == "mean":
             sd = self.spread_ * scaler.scale * np.sqrt(latent)
-            return Normal(loc=scaler.inverse(mean + s * residual.mean()), scale=sd)
-        return QuantileFunction(GRID, scaler.inverse(mean[:, None] + s[:, None] * self._spread_out(residual)))
+            return Normal(loc=scaler.inverse(mean + self.share_ * s * residual.mean()), scale=sd)
+        return QuantileFunction(GRID, scaler.inverse(mean[:, None] + s[:, None] * self._joined(residual)))
 
-    def _spread_out(self, residual: PredictiveDistribution) -> FloatArray:
-        """Quantiles of the standardised residuals at `GRID`, moved away from their median, (n, m)."""
-        return stretch_table(residual.ppf(GRID), self.spread_)
+    def _joined(self, residual: PredictiveDistribution) -> FloatArray:
+        """Quantiles of the standardised residuals at `GRID`, those of GP and network averaged, (n, m)."""
+        normal, network = self._both(residual, GRID)
+        return np.asarray((1 - self.share_) * normal + self.share_ * network)
+
+    def _both(self, residual: PredictiveDistribution, levels: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Quantiles of the standardised residuals at symmetric levels by GP, (m,), and by network, (n, m)."""
+        return self.gp_spread_ * ndtri(levels), stretch_table(residual.ppf(levels), self.spread_)
 
     def summary(self) -> dict[str, str]:
         """What was fitted and how, in words, for reports."""
@@ -204,6 +240,7 @@ class GPInformedSurrogate(ScaledSurrogate):
             "distinct runs": str(self.n_rows_),
             "inputs": str(self.n_features_in_),
             "GP length scales": ", ".join(f"{length:.3g}" for length in self.gp_.parameters.length),
+            "weight of the network": f"{self.share_:.0%}",
             "inputs of the network": "x, mean and spread of the GP" if self.sees_mean_ else "x and spread of the GP",
             "members": inner["members"],
             "hidden layers of f_x": inner["hidden layers of f_x"],
@@ -213,7 +250,9 @@ class GPInformedSurrogate(ScaledSurrogate):
     def to_state(self) -> State:
         """What the fitted surrogate keeps in its file."""
         check_is_fitted(self, "residuals_")
-        state = self._shared_state(sees_mean=self.sees_mean_, spread=self.spread_).with_part("gp", self.gp_.to_state())
+        learnt = {"sees_mean": self.sees_mean_, "share": self.share_}
+        spreads = {"spread": self.spread_, "gp_spread": self.gp_spread_}
+        state = self._shared_state(**learnt, **spreads).with_part("gp", self.gp_.to_state())
         return state.with_part("residuals", self.residuals_.to_state())
 
     @classmethod
@@ -224,6 +263,8 @@ class GPInformedSurrogate(ScaledSurrogate):
         model.residuals_ = QuantileSurrogate.from_state(state.nested("residuals"))
         model.sees_mean_ = state.typed("sees_mean", bool) if "sees_mean" in state.values else True  # older files
         model.spread_ = state.number("spread", positive=True, at_most=1e9, default=1.0)
+        model.gp_spread_ = state.number("gp_spread", positive=True, at_most=1e9, default=1.0)
+        model.share_ = state.number("share", at_least=0, at_most=1, default=1.0)  # older files have the network alone
         wanted = model.input_scaler_.n_outputs + 1 + model.sees_mean_
         if model.residuals_.n_features_in_ != wanted or model.residuals_.coders_:
             raise UnreadableFile(

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from genbayes import AutoSurrogate, QuantileSurrogate
+from genbayes import AutoSurrogate, GPInformedSurrogate, QuantileSurrogate
 from genbayes.distribution import PredictiveDistribution
 from genbayes.metrics import coverage
 from genbayes.models import HeteroskedasticGP, StationaryGP
@@ -22,9 +22,10 @@ from genbayes_bench.problems.kriging import KRIGING_CASES
 from genbayes_bench.studies.lines import Line, Part, mean_text
 
 SIZES = ((20, 2), (40, 2), (40, 10), (100, 10), (100, 50))  # runs and inputs
-FEW_SIZES = ((40, 2), (100, 10))  # of models that take seconds
+FEW_SIZES = ((40, 2), (100, 10))  # of a model that takes seconds
 MEAN_SIZES = ((60, 1), (120, 2), (120, 4), (300, 6))
-QUICK = {"gp": 100, "het-gp": 10, "noise-free": 1, "replicates": 6, "mean": 3, "network": 4, "auto": 4}  # draws
+# Draws of each part unless told
+QUICK = {"gp": 100, "het-gp": 10, "gp-iqn": 5, "noise-free": 1, "replicates": 6, "mean": 3, "network": 4, "auto": 4}
 Fit = Callable[[Split, int], PredictiveDistribution]
 
 
@@ -86,11 +87,12 @@ def make_parts(n_draws: int | None = None) -> Mapping[str, Part]:
     return {
         "gp": partial(measure_sizes, _by_gp, "stationary GP", SIZES, draws["gp"]),
         "het-gp": partial(measure_sizes, _by_uneven_gp, "heteroskedastic GP", SIZES[:4], draws["het-gp"]),
+        "gp-iqn": partial(measure_sizes, _by_informed, "GP-informed network", SIZES, draws["gp-iqn"]),
         "noise-free": partial(measure_noise_free, min(draws["noise-free"], 3)),
         "replicates": partial(measure_replicates, draws["replicates"]),
         "mean": partial(measure_mean, QUICK["mean"] if n_draws is None else -(-n_draws // len(MEAN_SIZES))),
         "network": partial(measure_sizes, _by_network, "network", FEW_SIZES, draws["network"]),
-        "auto": partial(measure_sizes, _by_choice, "AutoSurrogate", FEW_SIZES, draws["auto"]),
+        "auto": partial(measure_sizes, _by_choice, "AutoSurrogate", SIZES, draws["auto"]),
     }
 
 
@@ -104,6 +106,10 @@ def _by_gp(split: Split, seed: int) -> PredictiveDistribution:
 
 def _by_uneven_gp(split: Split, seed: int) -> PredictiveDistribution:
     return HeteroskedasticGP(random_state=seed).fit(split.X_train, split.y_train).predict_distribution(split.X_test)
+
+
+def _by_informed(split: Split, seed: int) -> PredictiveDistribution:
+    return GPInformedSurrogate(random_state=seed).fit(split.X_train, split.y_train).predict_distribution(split.X_test)
 
 
 def _by_network(split: Split, seed: int) -> PredictiveDistribution:

@@ -20,7 +20,7 @@ from torch import Tensor
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.dataset import Dataset, merged_numbers
 from genbayes.data.scaling import Bounds, as_bounds
-from genbayes.distribution import Normal, QuantileFunction
+from genbayes.distribution import Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile_function import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledSurrogate
@@ -227,7 +227,7 @@ class QuantileSurrogate(ScaledSurrogate):
         means = member_means(q, self.response_scaler_, probability)
         return float(np.sqrt(np.mean(means.var(axis=0, ddof=1)))) / self.response_scaler_.scale
 
-    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> QuantileFunction | Normal:
+    def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
         """The predictive distribution at new inputs.
 
         Args:
@@ -239,6 +239,9 @@ class QuantileSurrogate(ScaledSurrogate):
             One distribution per row.
         """
         check_choice(of, "of", ["run", "mean"])
+        return self._in_pieces(X, lambda X: self._predict_piece(X, of))
+
+    def _predict_piece(self, X: ArrayLike, of: Of) -> QuantileFunction | Normal:
         q, probability = self._quantiles(X)
         if of == "run":
             return distribution_of_run(q, self.response_scaler_, probability)

@@ -31,7 +31,9 @@ from fuzzing.cases import FUZZER_BROKEN, keep_finding, run_cases, try_file  # no
 from fuzzing.makers import make_files  # noqa: E402
 
 FRESH_AFTER = 20_000  # cases of one process, so that what it has left behind is no finding
-STUCK = 20.0  # seconds at one case after which a process is ended from outside
+# Seconds at one case after which a process is ended from outside: of its processor time, for a busy machine is no
+# finding, and of the wall, for who waits for ever uses none
+STUCK, ASLEEP = 20.0, 600.0
 
 
 def main() -> int:
@@ -80,14 +82,14 @@ def run(args: argparse.Namespace, folder: Path) -> None:
 
 def watch(worker: subprocess.Popen[bytes], folder: Path, end: float | None) -> str:
     """Wait for a worker; a word if a case ended it or had to be ended, empty if it came to its end or to ours."""
-    at, last, since = folder / "at", "", time.monotonic()
+    at, last, since, spent = folder / "at", "", time.monotonic(), 0.0
     at.write_text("")
     while worker.poll() is None:
         time.sleep(0.2)
-        now = at.read_text()
+        now, used = at.read_text(), processor_seconds(worker.pid)
         if now != last:
-            last, since = now, time.monotonic()
-        stuck = bool(now) and time.monotonic() - since > STUCK
+            last, since, spent = now, time.monotonic(), used
+        stuck = bool(now) and (used - spent > STUCK or time.monotonic() - since > ASLEEP)
         if stuck or (end is not None and time.monotonic() > end):
             worker.kill()
             worker.wait()
@@ -97,6 +99,15 @@ def watch(worker: subprocess.Popen[bytes], folder: Path, end: float | None) -> s
     if worker.returncode and not at.read_text():
         raise SystemExit("the files themselves must load before they are damaged, got an error")
     return "Crashed" if worker.returncode else ""
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time that a process has used, 0 once it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def cases_done(folder: Path) -> int:

@@ -209,6 +209,12 @@ def old(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/old.db"
 
 
+def test_a_read_only_database_of_version_1_is_refused_with_what_to_do(old: str) -> None:
+    sentence = "is of version 1 and must be brought up to version 2 .* open it once where it may, or open a copy"
+    with pytest.raises(UnwritableFile, match=sentence):
+        Campaign.open(f"{old.replace('///', '///file:')}?mode=ro&uri=true", "rocket")
+
+
 def test_a_campaign_of_version_1_is_read_as_it_was_and_goes_on(old: str, clock) -> None:
     campaign = Campaign.open(old, "rocket")
     inputs = {"mach": (0.2, 6.0), "rate": Log(1e-3, 1.0), "stages": Whole(1, 8), "gas": Choice("He", "O2")}

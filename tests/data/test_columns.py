@@ -165,3 +165,58 @@ def test_responses_that_are_dates_or_durations_are_refused(y) -> None:
             model.fit(X, y)
     with pytest.raises(InvalidInput, match="y must be numbers, got dates or durations"):
         fitted.predict_distribution(X).crps(y)
+
+
+RUNS = pd.DataFrame({"x": np.linspace(0, 1, 12), "z": np.linspace(0, 1, 12) ** 2})
+STRANGE = {
+    "dates or durations": pd.date_range("2024-01-01", periods=12),
+    "Period": pd.period_range("2024-01-01", periods=12),
+    "Interval": pd.interval_range(0, 12),
+    "bytes": [b"a", b"b"] * 6,
+    "list": [[1], [2]] * 6,
+}
+
+
+@pytest.mark.parametrize("got", STRANGE)
+def test_inputs_that_are_no_numbers_are_refused_in_fit_and_in_predict(got: str) -> None:
+    fitted = StationaryGP(n_starts=1, random_state=0).fit(RUNS, np.sin(4 * RUNS["x"]))
+    strange = RUNS.assign(z=STRANGE[got])
+    for ask in (lambda: StationaryGP().fit(strange, np.arange(12.0)), lambda: fitted.predict(strange)):
+        with pytest.raises(InvalidInput, match=f"X must be numeric, got {got} in 'z'; turn them into numbers first"):
+            ask()
+
+
+def test_what_is_under_a_mask_is_missing_and_not_read() -> None:
+    X, y = RUNS.to_numpy(), np.sin(4 * RUNS["x"].to_numpy())
+    hidden = np.zeros((12, 2), dtype=bool)
+    hidden[3, 1] = True
+    fitted = StationaryGP(n_starts=1, random_state=0).fit(np.ma.array(X, mask=False), y)
+    for ask in (
+        lambda: StationaryGP().fit(np.ma.array(X, mask=hidden), y),
+        lambda: fitted.predict(np.ma.array(X, mask=hidden)),
+        lambda: StationaryGP().fit(X, np.ma.array(y, mask=hidden[:, 1])),
+    ):
+        with pytest.raises(InvalidInput, match=r"Input [Xy] contains NaN.* 1 of 12 rows \(row 3\)"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        ([None, *range(11)], r"Input y contains NaN.* in 1 of 12 rows \(row 0\)"),
+        (["fast", *range(11)], "y must be numbers, got 'fast'; repair or drop such rows"),
+        (pd.period_range("2024-01-01", periods=12), r"y must be numbers, got Period"),
+        (np.arange(12) + 1j, "^Complex data not supported; pass real and imaginary parts as two columns$"),
+    ],
+)
+def test_responses_that_are_no_numbers_are_refused(y, sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        StationaryGP().fit(RUNS, y)
+
+
+def test_records_and_text_in_an_array_are_refused_in_one_sentence() -> None:
+    with pytest.raises(InvalidInput, match=r"X must be a table, got an array of records; pass pandas.DataFrame\(X\)"):
+        StationaryGP().fit(RUNS.to_records(index=False), np.arange(12.0))
+    fitted = StationaryGP(n_starts=1, random_state=0).fit(RUNS, np.sin(4 * RUNS["x"]))
+    with pytest.raises(InvalidInput, match="X must be numeric outside `categorical`, got text: could not convert"):
+        fitted.predict(RUNS.assign(z=["a"] * 12))

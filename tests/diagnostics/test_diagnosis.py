@@ -1,6 +1,7 @@
 """Is a model calibrated, and what is wrong: observations, reliability with its bands, findings in words."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -310,3 +311,17 @@ def test_a_hundred_thousand_rows_have_a_band_too(without_decomposition: None) ->
 def test_rows_that_cannot_be_judged_are_refused(y: list[float]) -> None:
     with pytest.raises(InvalidInput, match="y must"):
         diagnose(Normal(np.zeros(len(y)), 1.0), y)
+
+
+def test_a_bar_outside_its_band_is_told_though_the_curves_are_fine() -> None:
+    """The page shows the bar in orange: the words beside it must not contradict the picture."""
+    found = diagnose(Normal(np.zeros(500), 1.0), norm.ppf(EVEN))
+    assert found.sentence == "No sign of miscalibration in 500 rows."
+    counts = found.pit_counts.copy()
+    counts[3], counts[4] = counts[3] - counts[3], counts[4] + counts[3]
+    strayed = replace(found, pit_counts=counts, pit_band=(1.0, counts[4]))
+    assert strayed.calibrated
+    assert strayed.sentence == (
+        f"No sign of miscalibration in 500 rows. But 1 of {len(counts)} bars of the PIT histogram lies outside their "
+        "band, as happens to 5% of calibrated models."
+    )

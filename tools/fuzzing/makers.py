@@ -127,6 +127,9 @@ def make_posteriors(entry: RegisteredModel) -> Named:
     cls, box = entry.load_class(), Box({"a": (-1, 1), "b": (-1, 1)})
     yield "", cls(box, n_members=1, random_state=0).fit(theta, y)
     yield "-set", cls(box, n_members=1, summary="set", random_state=0).fit(theta, np.stack([y, y + 0.1], axis=1))
+    yield "-network", cls(box, n_members=1, summary="network", random_state=0).fit(theta, np.hstack([y] * 8))
+    series = theta[:, :1, None] * np.sin(np.arange(12))[:, None] + 0.1 * rng.standard_normal((80, 12, 1))
+    yield "-series", cls(box, n_members=1, summary="series", random_state=0).fit(theta, series)
     yield "-paper", cls(Box({"a": (-1, 1)}), recipe="paper", random_state=0).fit(theta[:, :1], y)
 
 

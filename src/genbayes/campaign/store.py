@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, insert, not_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, insert, not_, or_, select
 
 from genbayes.campaign.database import Database
 from genbayes.campaign.ledger import HANDED_BACK, Ledger
@@ -35,7 +35,7 @@ from genbayes.campaign.schema import (
 from genbayes.campaign.trial import PATIENCE, Record, Settings, Status
 from genbayes.data import Box
 from genbayes.data.box import Point
-from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.errors import InvalidInput, StoreRefused, UnreadableFile, UnwritableFile
 from genbayes.validation import list_some, suggest
 
 T = TypeVar("T")
@@ -107,7 +107,7 @@ class Store:
             )
         version = database.read(schema_version, once=True)
         if version not in (0, SCHEMA_VERSION):
-            database.write(lambda connection: prepare_schema(connection, database.now(connection)))
+            _bring_up_to_date(database, version)
         row = database.read(lambda connection: _find(connection, name)) if version else None
         if row is None:
             every = select(CAMPAIGNS.c.name).order_by(CAMPAIGNS.c.id)
@@ -161,8 +161,8 @@ class Store:
         # One statement sees one moment.
         n = connection.execute(select(*(each.scalar_subquery().label(name) for name, each in counts.items()))).one()
         last = select(TRIALS.c.number, TRIALS.c.reason).where(self._mine, HAS_FAILED)
-        newest = (TRIALS.c.finished_at.desc(), TRIALS.c.number.desc())
-        failures = connection.execute(last.order_by(*newest).limit(SHOWN_FAILURES)).all()
+        # By the index alone; with a second column, PostgreSQL would sort all failures to find a few.
+        failures = connection.execute(last.order_by(TRIALS.c.finished_at.desc()).limit(SHOWN_FAILURES)).all()
         holding = select(TRIALS.c.worker, func.count()).where(self._mine, TRIALS.c.state == "running", not_(lapsed))
         workers = connection.execute(holding.group_by(TRIALS.c.worker)).all()
         return Status(
@@ -188,9 +188,12 @@ class Store:
         """How many trials of this campaign, or their leases or results, are such."""
         if of is TRIALS:
             return select(func.count()).select_from(TRIALS).where(self._mine, which)
-        # Of the few such rows the trial is looked up; a join might go through all trials to find the few.
+        # Of the few such rows the trial is looked up; a join might go through all trials to find the few. Where there
+        # is one campaign only, they are its own.
         owner = select(TRIALS.c.campaign_id).where(TRIALS.c.id == of.c.trial_id).scalar_subquery()
-        return select(func.count()).select_from(of).where(which, owner == self.campaign_id)
+        n_campaigns = select(func.count()).select_from(CAMPAIGNS).scalar_subquery()
+        is_mine = or_(n_campaigns == 1, owner == self.campaign_id)
+        return select(func.count()).select_from(of).where(which, is_mine)
 
     def _records(self, connection: Connection) -> list[Record]:
         lapsed, found = has_lapsed(self.database.now(connection)).label("has_lapsed"), []
@@ -213,6 +216,17 @@ class Store:
                 )
             )
         return found
+
+
+def _bring_up_to_date(database: Database, version: int) -> None:
+    """Migrate the tables of an older version; one that may not be written cannot be read either."""
+    try:
+        database.write(lambda connection: prepare_schema(connection, database.now(connection)))
+    except (UnwritableFile, StoreRefused) as error:
+        raise UnwritableFile(
+            f"The database {database.shown_url!r} is of version {version} and must be brought up to version "
+            f"{SCHEMA_VERSION} before it is read, but may not be written; open it once where it may, or open a copy"
+        ) from error
 
 
 def _find(connection: Connection, name: str) -> Row[Any] | None:

@@ -111,8 +111,8 @@ def least_slope(y: FloatArray) -> float:
         >>> least_slope(np.array([-1.0, 1.0]))
         1e-06
     """
-    size = float(np.abs(y).max())
-    return max(SHARE_OF_SD * float(np.std(y)), SHARE_OF_SIZE * size) or SHARE_OF_SIZE
+    size = float(np.abs(y).max()) or 1.0
+    return size * max(SHARE_OF_SD * float(np.std(y / size)), SHARE_OF_SIZE)  # squares of y itself could overflow
 
 
 @dataclass(frozen=True)

@@ -215,11 +215,28 @@ def _places(column: pd.Series, marked: BoolArray) -> str:
 
 
 def as_table(X: ArrayLike) -> ArrayLike:
-    """X with a polars frame turned into a pandas one, whose column names scikit-learn remembers and checks."""
+    """X with a polars frame turned into a pandas one, whose column names scikit-learn remembers and checks.
+
+    Masked cells become NaN, for scikit-learn would read what is under the mask.
+    """
+    if np.ma.isMaskedArray(X):
+        return unmasked(X)
+    if getattr(getattr(X, "dtype", None), "names", None):
+        raise InvalidInput("X must be a table, got an array of records; pass pandas.DataFrame(X)")
     if type(X).__module__.split(".")[0] == "polars":
         frame: ArrayLike = X.to_pandas()  # type: ignore[union-attr]
         return frame
     return X
+
+
+def unmasked(values: ArrayLike) -> ArrayLike:
+    """Masked cells as NaN, which is refused with the rows that have it; any other array as it is.
+
+    Example:
+        >>> unmasked(np.ma.array([1, 2], mask=[False, True]))
+        array([ 1., nan])
+    """
+    return np.ma.filled(values.astype(np.float64), np.nan) if isinstance(values, np.ma.MaskedArray) else values
 
 
 def is_frame(X: object) -> TypeGuard[pd.DataFrame]:
@@ -250,12 +267,40 @@ def learn_categories(X: ArrayLike, categorical: Sequence[str | int] | None) -> t
         raise InvalidInput(
             f"X must be numeric outside `categorical`, got text in {', '.join(text)}; name them in categorical="
         )
+    _require_numeric(X, coders)
+    return coders
+
+
+def _require_numeric(X: ArrayLike, coders: tuple[CategoryCoder, ...]) -> None:
+    """Refuse dates, durations and, in frames, other things that are no numbers, outside the categories and text apart.
+
+    Arrays of objects are left to scikit-learn, whose checks want its TypeError.
+    """
+    columns = _columns(X)
+    kinds, coded = _kinds(X, len(columns)), {coder.column for coder in coders}
+    others = [j for j in range(len(columns)) if j not in coded]
     dates = [repr(columns[j]) for j in others if kinds[j] in "mM"]
     if dates:
         raise InvalidInput(
             f"X must be numeric, got dates or durations in {', '.join(dates)}; turn them into numbers first"
         )
-    return coders
+    for j in (j for j in others if kinds[j] == "O" and is_frame(X)):
+        values = _column(X, j)
+        try:
+            values.astype(np.float64)
+        except (TypeError, ValueError):
+            strange = [type(value).__name__ for value in values if not _is_number(value)]
+            if strange and "str" not in strange:
+                got = f"got {strange[0]} in {columns[j]!r}"
+                raise InvalidInput(f"X must be numeric, {got}; turn them into numbers first") from None
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return value is None or type(value).__name__ == "NAType"  # missing, which is said elsewhere
+    return True
 
 
 def check_fit_data(
@@ -265,6 +310,7 @@ def check_fit_data(
     from sklearn.utils.validation import validate_data  # the command line reads tables without scikit-learn
 
     require_no_dates(y)
+    y = _as_responses(y)
     try:
         matrix, y = validate_data(
             estimator, _encode(X, coders), y, y_numeric=True, dtype=np.float64, ensure_all_finite=False
@@ -277,6 +323,18 @@ def check_fit_data(
         if (largest := np.abs(values).max(initial=0.0)) > LARGEST:
             raise InvalidInput(f"{name} must lie within ±{LARGEST:g}, got {largest:g}; use another unit")
     return matrix, y
+
+
+def _as_responses(y: ArrayLike) -> ArrayLike:
+    """Responses whose cells are objects or text as numbers; missing ones are NaN, which is refused with its rows."""
+    given = _as_array(unmasked(y))
+    if given.dtype.kind not in "OUS" or given.ndim > 2:
+        return unmasked(y)
+    try:
+        return given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        strange = next((value for value in given.ravel().tolist() if not _is_number(value)), None)
+        raise InvalidInput(f"y must be numbers, got {strange!r}; repair or drop such rows") from error
 
 
 def require_variation(y: FloatArray, n: int) -> None:
@@ -292,6 +350,7 @@ def check_predict_data(estimator: BaseEstimator, X: ArrayLike, coders: tuple[Cat
     from sklearn.utils.validation import validate_data
 
     X = as_table(X)
+    _require_numeric(X, coders)
     try:
         if coders:  # names and number of columns, before any is looked up
             validate_data(estimator, X, reset=False, skip_check_array=True)
@@ -299,7 +358,7 @@ def check_predict_data(estimator: BaseEstimator, X: ArrayLike, coders: tuple[Cat
     except GenBayesError:
         raise
     except ValueError as error:
-        raise InvalidInput(str(error)) from error
+        raise InvalidInput(_in_one_sentence(str(error))) from error
     _require_finite(matrix, estimator)
     return np.asarray(matrix)
 
@@ -320,9 +379,18 @@ def _with_rows(sentence: str, name: str, values: ArrayLike) -> str:
     if "could not convert string to float" in sentence:
         return f"{name} must be numbers, got text: {sentence}"
     if f"Input {name} contains" not in sentence:
-        return sentence
+        return _in_one_sentence(sentence)
     bad = ~np.isfinite(np.asarray(values, dtype=np.float64).ravel())
     return f"{sentence.splitlines()[0]} It is in {describe_rows(bad)}; drop or repair them."
+
+
+def _in_one_sentence(sentence: str) -> str:
+    """scikit-learn's sentence about complex numbers without the whole table that it prints, NumPy's about text."""
+    if sentence.startswith("Complex data not supported"):
+        return "Complex data not supported; pass real and imaginary parts as two columns"
+    if sentence.startswith("could not convert string to float"):
+        return f"X must be numeric outside `categorical`, got text: {sentence}"
+    return sentence
 
 
 def _columns(X: ArrayLike) -> list[str]:

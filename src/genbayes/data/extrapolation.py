@@ -19,9 +19,10 @@ N_KEPT = 2_000  # training inputs kept for the comparison
 FAR = 2.0  # times the usual largest gap between neighbouring training inputs
 FEW = 8.0  # rows at which that gap is taken to be twice as large, for a few show only some of the gaps there are
 USUAL = 0.99  # quantile of the gaps that counts as the usual largest
-# Share of its range that an input may lie outside. From 20 rows on, with up to 50 inputs: of new rows uniform in the
-# same box below 1% are flagged, of those with one input half a range outside all (`tests/data/test_extrapolation.py`).
-MARGIN = 0.4
+# Share of its range that an input may lie outside, and of the range that was seen: one half a range outside is always
+# flagged. Of new rows uniform in the same box below 1% are flagged from 15 rows on of up to ten inputs and from 19 on
+# of fifty (`tests/data/test_extrapolation.py`). With ten rows no rule of ranges does both: 4% of ten inputs are.
+MARGIN, MOST_OUTSIDE = 0.4, 0.5
 NEVER_VARIED = 1e-3  # change of an input that was constant, as a share of its size, that counts as outside
 ROUNDING = 1e-6  # inputs are kept in single precision
 FALSE_ALARMS = 0.01  # share of rows, drawn as the runs were, that may be called far
@@ -99,14 +100,14 @@ def widened_box(Z: FloatArray) -> FloatArray:
     """Ends beyond which an input counts as outside the range of n rows of them, (n, p) -> (2, p).
 
     The range r of n uniform inputs falls short of that of their distribution by r / (n - 1) at either end on average;
-    beyond these ends a margin is left.
+    beyond these ends a margin is left, but not more than half of r in all.
 
     Example:
         >>> widened_box(np.linspace(0, 1, 11)[:, None]).round(2).ravel()
-        array([-0.58,  1.58])
+        array([-0.5,  1.5])
     """
     low, high = Z.min(axis=0), Z.max(axis=0)
     unseen = (high - low) / max(len(Z) - 1, 1)
-    room = unseen + MARGIN * (high - low + 2 * unseen)
+    room = np.minimum(unseen + MARGIN * (high - low + 2 * unseen), MOST_OUTSIDE * (high - low))
     room = np.where(high > low, room, NEVER_VARIED) + ROUNDING
     return np.stack([low - room, high + room])

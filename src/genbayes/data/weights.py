@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
-from genbayes.data.columns import MIN_ROWS
+from genbayes.data.columns import MIN_ROWS, unmasked
 from genbayes.errors import InvalidInput, WeightsRescaled
 
+LARGEST_COUNT = 2.0**53  # beyond, every number is whole
 ROUNDING = 1e-9  # weights of mean one are not rescaled by their last bits
 
 
@@ -59,9 +60,16 @@ def check_weight(sample_weight: ArrayLike | None, X: FloatArray, fewest: int = M
         return None
     from sklearn.utils.validation import _check_sample_weight  # whose sentences scikit-learn's own checks match
 
-    weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    try:
+        weight: FloatArray = _check_sample_weight(
+            unmasked(sample_weight), X, dtype=np.float64, ensure_non_negative=True
+        )
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"{str(error).splitlines()[0].rstrip('.')}; sample_weight must hold a number for each row"
+        ) from error
     positive = weight[weight > 0]
-    is_count = bool((positive == np.floor(positive)).all())
+    is_count = bool((positive == np.floor(positive)).all() and positive.max() <= LARGEST_COUNT)
     _require_runs(
         int(positive.sum()) if is_count else len(positive), fewest, f"of positive weight (n_samples={len(X)})"
     )

@@ -73,8 +73,15 @@ class Diagnostics:
 
     @property
     def sentence(self) -> str:
-        """The verdict in plain words."""
-        return describe(self.findings, self.quantiles, self.intervals, self.n, self.p_value)
+        """The verdict in plain words; where only the histogram strays, it says so, as the picture shows it."""
+        verdict = describe(self.findings, self.quantiles, self.intervals, self.n, self.p_value)
+        low, high = self.pit_band
+        n_out = int(((self.pit_counts < low) | (self.pit_counts > high)).sum())
+        if self.findings or not n_out:
+            return verdict
+        lie = "lies" if n_out == 1 else "lie"
+        bars = f"{n_out} of {len(self.pit_counts)} bars of the PIT histogram {lie} outside their band"
+        return f"{verdict} But {bars}, as happens to 5% of calibrated models."
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain numbers, words and lists, ready for JSON."""

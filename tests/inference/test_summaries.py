@@ -65,7 +65,7 @@ def test_the_size_of_a_set_is_a_summary() -> None:
 def test_training_finds_autocorrelation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(summary_training, "SETTINGS", ChainSettings(n_steps=200, batch_size=64, learning_rate=3e-3))
     rng = np.random.default_rng(0)
-    theta, e = rng.uniform(-1, 1, (600, 1)), rng.standard_normal((600, 44))
+    theta, e = rng.uniform(-1, 1, (2_400, 1)), rng.standard_normal((2_400, 44))
     y = e[:, 4:] + theta * e[:, :-4]  # beyond the autoregressions that are summaries anyway
     summary = as_summary("series")
     found: list[float] = []

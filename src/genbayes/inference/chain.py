@@ -32,6 +32,12 @@ LOG_SCALES = (-9.0, 4.0)  # of a component, in standard deviations of the parame
 OUTSIDE = 10.0  # how far beyond the support a component may lie: farther, differences drown in rounding
 FAR = 1e6  # stands for an infinite end of the support, in the same units
 ROWS_AT_ONCE = 4_096  # draws that pass through the networks together: more leave the cache
+REACH, NARROWED, WIDTH = 2.16, 0.85, 0.302  # eight components at -2.16, ..., 2.16 of weights exp(-a^2 / (2 0.85^2)) and
+# scale 0.302 are a standard normal but for 3e-5 of Kullback and Leibler's divergence
+MOST_TO_START_FROM, N_REWEIGHTED = (
+    20_000,
+    3,
+)  # pairs of the first linear regressions, and how often they are weighted anew
 N_EM = 50  # steps that the weights of members take
 N_BISECTIONS = 60  # halvings of a bracket: to the last digit of double precision
 
@@ -65,6 +71,9 @@ class Chain(torch.nn.Module):
 
         h_0 = silu(x W_0 + b_0),  h_i = h_{i-1} + silu(h_{i-1} W_i + b_i),  out = h W_out + b_out + x S.
 
+    Outputs are logits, places a_c and log widths v_c of the components, then their common centre m and log spread r:
+    mu_c = m + e^r a_c, s_c = r + v_c. So what is narrow at some y and wide at others can keep its shape.
+
     Args:
         shape: Sizes.
         lower, upper: Ends of the support on the scale of theta, each (k,); may be infinite.
@@ -94,7 +103,7 @@ class Chain(torch.nn.Module):
         self.register_buffer("target", torch.as_tensor(self.orders.reshape(-1)))
         self.register_buffer("mask", _masks(self.orders, shape.n_summaries))
         self.register_buffer("weight", torch.full((shape.n_members,), 1 / shape.n_members, dtype=torch.float64))
-        C, n_in, H, n_out = len(self.target), shape.k + shape.n_summaries, shape.n_hidden, 3 * shape.n_components
+        C, n_in, H, n_out = len(self.target), shape.k + shape.n_summaries, shape.n_hidden, 3 * shape.n_components + 2
 
         def normal(*size: int) -> Tensor:
             return torch.randn(*size, generator=generator)
@@ -108,37 +117,50 @@ class Chain(torch.nn.Module):
         self.S = torch.nn.Parameter(torch.zeros(C, n_in, n_out))
 
     @torch.no_grad()
-    def start_from_ridge(self, theta: Tensor, s: Tensor) -> None:
-        """Begin with the linear regression of each parameter on what its conditional sees, and its residual spread.
+    def start_from_ridge(self, theta: Tensor, s: Tensor, *, framed: bool) -> None:
+        """Begin with the linear regression of each parameter on what its conditional sees, and the spread around it.
 
         Args:
             theta: Scaled parameters, shape (n, k).
             s: Scaled summaries, shape (n, p).
+            framed: Whether centre and spread of the components are common outputs, the latter log-linear too;
+                otherwise these stay 0, and each component has its own location and scale.
         """
-        K, x = self.shape.n_components, torch.cat([theta, s], dim=1).double()
-        gram, cross = x.T @ x, x.T @ theta.double()
+        K, x = self.shape.n_components, torch.cat([theta, s], dim=1)[:MOST_TO_START_FROM].double()
+        self.W_out.mul_(0.05)
         for c, j in enumerate(self.target.tolist()):
             kept = torch.nonzero(self.mask[c, :, 0]).flatten()
-            penalised = gram[kept][:, kept] + torch.eye(len(kept), dtype=torch.float64)
-            beta = torch.linalg.solve(penalised, cross[kept, j])
-            spread = float((theta[:, j].double() - x[:, kept] @ beta).std().clamp_min(1e-3))
-            self.S[c, kept, K : 2 * K] = beta.float()[:, None]
-            self.b_out[c, 0, K : 2 * K] = spread * torch.linspace(-1.2, 1.2, K)
-            self.b_out[c, 0, 2 * K :] = math.log(0.34 * spread)
-        self.W_out.mul_(0.05)
+            mean, log_spread = (a.float() for a in _linear_normal(x[:, kept], x[:, j], is_even=not framed))
+            if framed:
+                self.S[c, kept, -2:] = torch.stack([mean[:-1], log_spread[:-1]], dim=1)
+                self.b_out[c, 0, -2:] = torch.stack([mean[-1], log_spread[-1]])
+            else:
+                self.S[c, kept, K : 2 * K] = mean[:-1, None]
+                self.b_out[c, 0, K : 2 * K] = mean[-1] + torch.exp(log_spread[-1]) * torch.linspace(-1.2, 1.2, K)
+                self.b_out[c, 0, 2 * K : 3 * K] = log_spread[-1] + math.log(0.34)
+        if framed:
+            a = torch.linspace(-REACH, REACH, K)
+            self.b_out[:, 0, :-2] = torch.cat([-0.5 * (a / NARROWED) ** 2, a, torch.full((K,), math.log(WIDTH))])
+        else:
+            self.W_out[..., -2:] = 0
 
-    def mixtures(
+    def outputs(
         self, x: Tensor, which: slice = slice(None), dropout: float = 0.0, generator: torch.Generator | None = None
-    ) -> Mixtures:
-        """Mixtures of the conditionals of a slice, given their inputs, (C, b, k + p) -> mixtures of shape (C, b)."""
+    ) -> Tensor:
+        """Outputs of the networks of a slice of conditionals, (C, b, k + p) -> (C, b, 3 K + 2)."""
         h = silu(torch.baddbmm(self.b_0[which], x, self.W_0[which] * self.mask[which]))
         for W, b in zip(self.W, self.b, strict=True):
             branch = silu(torch.baddbmm(b[which], h, W[which]))
             if dropout > 0:
                 branch = branch * torch.empty_like(branch).bernoulli_(1 - dropout, generator=generator) / (1 - dropout)
             h = h + branch
-        out = torch.baddbmm(self.b_out[which], h, self.W_out[which]) + torch.bmm(x, self.S[which] * self.mask[which])
-        logit, mu, log_scale = out.chunk(3, dim=-1)
+        return torch.baddbmm(self.b_out[which], h, self.W_out[which]) + torch.bmm(x, self.S[which] * self.mask[which])
+
+    def as_mixtures(self, out: Tensor, which: slice = slice(None)) -> Mixtures:
+        """Mixtures that outputs stand for, (C, b, 3 K + 2) -> mixtures of shape (C, b)."""
+        logit, place, width, centre, log_spread = out.split([*[self.shape.n_components] * 3, 1, 1], dim=-1)
+        log_spread = log_spread.clamp(*LOG_SCALES)
+        mu, log_scale = centre + torch.exp(log_spread) * place, log_spread + width
         at = self.target[which][:, None, None]
         lower, upper = self.lower[at], self.upper[at]
         mu = torch.minimum(torch.maximum(mu, lower - OUTSIDE), upper + OUTSIDE)
@@ -147,7 +169,7 @@ class Chain(torch.nn.Module):
     def log_prob(self, theta: Tensor, s: Tensor) -> Tensor:
         """Log density of each member's conditionals, (n, k), (n, p) -> (C, n)."""
         x = torch.cat([theta, s], dim=1).expand(len(self.target), -1, -1)
-        return self.mixtures(x).log_prob(theta.T[self.target])
+        return self.as_mixtures(self.outputs(x)).log_prob(theta.T[self.target])
 
     @torch.no_grad()
     def joint_log_prob(self, theta: Tensor, s: Tensor) -> Tensor:
@@ -213,7 +235,8 @@ class Chain(torch.nn.Module):
         for step in range(k):
             c = member * k + step
             j = int(self.target[c])
-            x[:, j] = self.mixtures(x[None], slice(c, c + 1)).draw(noise[None, :, j])[0]
+            which = slice(c, c + 1)
+            x[:, j] = self.as_mixtures(self.outputs(x[None], which), which).draw(noise[None, :, j])[0]
         return x[:, :k]
 
     def to_state(self) -> State:
@@ -233,7 +256,7 @@ class Chain(torch.nn.Module):
             raise UnreadableFile(f"the orders in the model file must have each parameter once, got others; {FOREIGN}")
         C, n_in, H = shape.n_members * shape.k, shape.k + shape.n_summaries, shape.n_hidden
         state.array("W_0", (C, n_in, H))  # sizes that the file fills, before memory is set aside for them
-        state.array("W_out", (C, H, 3 * shape.n_components))
+        state.array("W_out", (C, H, 3 * shape.n_components + 2))
         for i in range(shape.n_layers):
             state.array(f"W.{i}", (C, H, H))
         lower, upper = (state.array(name, (shape.k,)).astype(np.float64) for name in ("lower", "upper"))
@@ -243,7 +266,10 @@ class Chain(torch.nn.Module):
             for name, parameter in chain.named_parameters():
                 parameter.copy_(torch.as_tensor(state.array(name, tuple(parameter.shape))))
             weight = torch.as_tensor(state.array("weight", (shape.n_members,), positive=True)).double()
-            chain.weight.copy_(weight / weight.sum())
+            total = weight.sum()
+            chain.weight.copy_(
+                weight if abs(total - 1) < 1e-12 else weight / total
+            )  # to the last digit as it was saved
         return chain
 
 
@@ -323,6 +349,35 @@ def _log_sigmoid_difference(a: Tensor, b: Tensor, width: Tensor) -> Tensor:
     """log(sigmoid(b) - sigmoid(a)) = log sigmoid(b) + log sigmoid(-a) + log(1 - e^-width), width = b - a >= 0."""
     log_sigmoid = torch.nn.functional.logsigmoid
     return log_sigmoid(b) + log_sigmoid(-a) + torch.log(-torch.expm1(-width.clamp(min=1e-12)))
+
+
+def _linear_normal(x: Tensor, t: Tensor, *, is_even: bool) -> tuple[Tensor, Tensor]:
+    """Coefficients, intercepts last, of mean and log spread of t, (n,), given x, (n, d): each (d + 1,).
+
+    Ridge regressions in turn: of t with weights spread^-2, and of the logarithm of its residuals. Where the latter
+    explains no more than chance does, n R^2 being chi-squared with d degrees of freedom then, the spread is even.
+    """
+    n, d = x.shape
+    x = torch.cat([x, x.new_ones(n, 1)], dim=1)
+    log_spread = x.new_zeros(d + 1)
+    for _ in range(1 if is_even else N_REWEIGHTED):
+        r = x @ log_spread
+        mean = _ridge(x, t, torch.exp(2 * (r.mean() - r).clamp(-3, 3)))
+        away = (t - x @ mean).abs() + 1e-6
+        log_away = torch.log(away + 1e-3 * away.mean())
+        log_spread = _ridge(x, log_away, x.new_ones(n), penalty=30)
+        if is_even or n * (x @ log_spread).var() < (d + 4 * math.sqrt(2 * d)) * log_away.var():
+            log_spread.zero_()
+    log_spread[-1] += 0.5 * torch.log(((away * torch.exp(-x @ log_spread)) ** 2).mean()).clamp_min(math.log(1e-6))
+    return mean, log_spread
+
+
+def _ridge(x: Tensor, t: Tensor, weight: Tensor, penalty: float = 1.0) -> Tensor:
+    """Coefficients of least squares with a penalty on all but the last, the intercept, (n, d), (n,), (n,) -> (d,)."""
+    weighted, penalties = x * (weight / weight.mean())[:, None], x.new_full((x.shape[1],), penalty)
+    penalties[-1] = 0
+    found: Tensor = torch.linalg.solve(weighted.T @ x + torch.diag(penalties), weighted.T @ t)
+    return found
 
 
 def _masks(orders: np.ndarray[tuple[int, int], np.dtype[np.int64]], n_summaries: int) -> Tensor:

@@ -4,15 +4,17 @@ For all conditionals at once, b pairs, H hidden units, K components; d_x below i
 
     h_0 = silu(z_0), z_0 = x W_0 + b_0                                     (C, b, H)
     h_i = h_{i-1} + mask_i silu(z_i), z_i = h_{i-1} W_i + b_i              (C, b, H)
-    (l, mu, s) = h W_out + b_out + x S                                     (C, b, 3 K)
+    (l, a, v, m, r) = h W_out + b_out + x S                                (C, b, 3 K + 2)
+    mu = m + e^r a, s = r + v                                              (C, b, K)
     u = (t - mu) e^-s, and likewise A at the lower and B at the upper end, w = B - A
     loss = -lse(l - s - u + 2 log sig(u)) + lse(l + log sig(B) + log sig(-A) + log(1 - e^-w))
 
-With r and q the softmax of the terms of either sum over components,
+With p and q the softmax of the terms of either sum over components,
 
-    d_l  = q - r
-    d_mu = e^-s [q (sig(A) - sig(-B)) - r tanh(u / 2)]
-    d_s  = q [A sig(A) - B sig(-B) - w / (e^w - 1)] - r [u tanh(u / 2) - 1].
+    d_l  = q - p
+    d_mu = e^-s [q (sig(A) - sig(-B)) - p tanh(u / 2)]
+    d_s  = q [A sig(A) - B sig(-B) - w / (e^w - 1)] - p [u tanh(u / 2) - 1]
+    d_a  = e^r d_mu,  d_v = d_s,  d_m = sum d_mu,  d_r = sum (a d_a + d_s).
 
 No graph is recorded: half the time of automatic differentiation and the same numbers, which a test compares.
 """
@@ -36,10 +38,11 @@ class ChainStep:
         chain: What is trained; its parameters' gradients must be there to write into.
         dropout: Share of units of a residual branch silenced in a step, for each conditional, (C,).
         generator: Draws the masks.
+        framed: Whether centre and spread of the components are learnt.
     """
 
-    def __init__(self, chain: Chain, dropout: Tensor, generator: torch.Generator) -> None:
-        self.chain, self.keep, self.generator = chain, 1 - dropout[:, None], generator
+    def __init__(self, chain: Chain, dropout: Tensor, generator: torch.Generator, *, framed: bool = True) -> None:
+        self.chain, self.keep, self.generator, self.framed = chain, 1 - dropout[:, None], generator, framed
         at = chain.target[:, None, None]
         self.lower, self.upper = chain.lower[at], chain.upper[at]
         self.pool: Tensor | None = None
@@ -74,8 +77,11 @@ class ChainStep:
         return loss.mean(dim=1)
 
     def _density(self, out: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
-        """Losses (C, b) of parameters t, (C, b, 1), and their gradients in the outputs, (C, b, 3 K)."""
-        logit, location, log_scale = out.chunk(3, dim=-1)
+        """Losses (C, b) of parameters t, (C, b, 1), and their gradients in the outputs, (C, b, 3 K + 2)."""
+        logit, place, width, centre, free = out.split([*[self.chain.shape.n_components] * 3, 1, 1], dim=-1)
+        log_spread = free.clamp(*LOG_SCALES)
+        spread = torch.exp(log_spread)
+        location, log_scale = centre + spread * place, log_spread + width
         mu = torch.minimum(torch.maximum(location, self.lower - OUTSIDE), self.upper + OUTSIDE)
         s = log_scale.clamp(*LOG_SCALES)
         inverse = torch.exp(-s)
@@ -83,20 +89,26 @@ class ChainStep:
         tanh = torch.tanh(u / 2)
         inside = logit - s - u + 2 * logsigmoid(u)
         log_p = torch.logsumexp(inside, dim=-1, keepdim=True)
-        r = torch.exp(inside - log_p)
+        p = torch.exp(inside - log_p)
         if self.chain.is_bounded:
             A, B, w = (self.lower - mu) * inverse, (self.upper - mu) * inverse, (self.upper - self.lower) * inverse
             mass = logit + logsigmoid(B) + logsigmoid(-A) + torch.log(-torch.expm1(-w))
             log_q = torch.logsumexp(mass, dim=-1, keepdim=True)
             q = torch.exp(mass - log_q)
             at_A, at_B = torch.sigmoid(A), torch.sigmoid(-B)
-            d_mu = inverse * (q * (at_A - at_B) - r * tanh)
-            d_s = q * (A * at_A - B * at_B - w / torch.expm1(w)) - r * (u * tanh - 1)
+            d_mu = inverse * (q * (at_A - at_B) - p * tanh)
+            d_s = q * (A * at_A - B * at_B - w / torch.expm1(w)) - p * (u * tanh - 1)
         else:
             log_q = torch.logsumexp(logit, dim=-1, keepdim=True)
             q = torch.exp(logit - log_q)
-            d_mu, d_s = -inverse * r * tanh, -r * (u * tanh - 1)
-        d_out = torch.cat([q - r, d_mu * (mu == location), d_s * (s == log_scale)], dim=-1)
+            d_mu, d_s = -inverse * p * tanh, -p * (u * tanh - 1)
+        d_mu, d_s = d_mu * (mu == location), d_s * (s == log_scale)
+        d_place = d_mu * spread
+        d_centre = d_mu.sum(dim=-1, keepdim=True)
+        d_spread = (d_place * place + d_s).sum(dim=-1, keepdim=True) * (free == log_spread)
+        if not self.framed:
+            d_centre, d_spread = torch.zeros_like(d_centre), torch.zeros_like(d_spread)
+        d_out = torch.cat([q - p, d_place, d_s, d_centre, d_spread], dim=-1)
         return (log_q - log_p)[..., 0], d_out
 
     def _affine(self, name: str, h: Tensor, W: Tensor, bias: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from genbayes.deadline import require_time
 from genbayes.errors import TrainingDiverged
 from genbayes.inference.chain import Chain, ChainShape
 from genbayes.inference.chain_step import ChainStep
+from genbayes.inference.sharpening import sharpen
 from genbayes.progress import Report
 from genbayes.seeding import torch_generator
 from genbayes.training.averaging import AveragedAdam, BestWeights, FlatWeights
@@ -45,6 +46,7 @@ class ChainSettings:
         averaging: Decay of the running mean of the weights.
         steps_between_checks: How often held-out pairs are scored.
         patience: Checks without a gain after which a conditional is done.
+        framed: Whether centre and spread of the components of a conditional are learnt in common.
     """
 
     n_steps: int
@@ -56,6 +58,7 @@ class ChainSettings:
     averaging: float = 0.99
     steps_between_checks: int = 50
     patience: int = 8
+    framed: bool = True
 
 
 def fit_chain(
@@ -69,7 +72,7 @@ def fit_chain(
     """A trained chain; each member has an order of the parameters and a dropout of its own.
 
     Args:
-        theta: Scaled parameters, shape (n, k).
+        theta: Scaled parameters in random order, the first of them held out, shape (n, k).
         s: Scaled summaries, shape (n, p).
         edges: Ends of the support on the scale of theta, each (k,).
         n_members: Chains that are mixed; None leaves it to the recipe.
@@ -85,7 +88,7 @@ def fit_chain(
     orders = np.stack([np.arange(k), *(rng.permutation(k) for _ in range(n_members - 1))])
     shape = ChainShape(**{**sizes, "k": k, "n_summaries": s.shape[1], "n_members": n_members})
     chain = Chain(shape, *edges, orders, torch_generator(rng))
-    stop = np.tile(rng.permutation(n)[:n_stop], (n_members, 1))  # the same for all: they are weighed by them
+    stop = np.tile(np.arange(n_stop), (n_members, 1))  # the same for all: they are weighed by them
     return chain, train_chain(chain, theta, s, stop, settings, rng, report)
 
 
@@ -100,7 +103,7 @@ def recipe_for(n: int, k: int) -> tuple[dict[str, int], ChainSettings]:
     """
     if n < MANY_PAIRS:
         sizes = {"n_members": 3, "n_hidden": 48, "n_layers": 2}
-        return sizes, ChainSettings(n_steps=1_200, batch_size=128, dropout=(0.5, 0.3, 0.4), patience=6)
+        return sizes, ChainSettings(n_steps=1_200, batch_size=128, dropout=(0.5, 0.3, 0.4), patience=6, framed=False)
     sizes = {"n_members": 4 if k <= MANY_PARAMETERS else 2, "n_hidden": 64, "n_layers": 2}
     # of very many pairs little is learnt by heart: training goes on until the rate has fallen, which sharpens variances
     patience = 8 if n < VERY_MANY_PAIRS else 60
@@ -143,7 +146,7 @@ def train_chain(
     M, k = chain.shape.n_members, chain.shape.k
     everything = np.arange(len(theta))
     learn = [torch.as_tensor(np.setdiff1d(everything, rows)) for rows in held_out]
-    chain.start_from_ridge(theta[learn[0]], s[learn[0]])
+    chain.start_from_ridge(theta[learn[0]], s[learn[0]], framed=settings.framed)
     x = torch.cat([theta, s], dim=1)
     batches = draw_batches(learn, settings.batch_size, [torch_generator(r) for r in rng.spawn(M)], theta.device)
     weights = FlatWeights(list(chain.parameters()))
@@ -151,7 +154,7 @@ def train_chain(
     best = BestWeights(weights, settings.patience)
     unseen = x[torch.as_tensor(held_out)].repeat_interleave(k, dim=0)  # (C, a, k + p)
     shares = torch.as_tensor([settings.dropout[m % len(settings.dropout)] for m in range(M)], dtype=torch.float32)
-    advance = ChainStep(chain, shares.repeat_interleave(k), torch_generator(rng))
+    advance = ChainStep(chain, shares.repeat_interleave(k), torch_generator(rng), framed=settings.framed)
     losses = []
     for step in range(settings.n_steps + 1):
         require_time()
@@ -173,13 +176,15 @@ def train_chain(
     weights.release()
     judges = torch.as_tensor(np.unique(held_out))
     chain.weigh(theta[judges], s[judges])
+    sharpen(chain, theta[judges], s[judges])
+    chain.weigh(theta[judges], s[judges])
     return losses
 
 
 def chain_loss(chain: Chain, x: Tensor, dropout: float = 0.0, generator: torch.Generator | None = None) -> Tensor:
     """Negative log density of each conditional at its inputs and its own parameter, (C, b, k + p) -> (C, b)."""
     t = x.gather(2, chain.target[:, None, None].expand(-1, x.shape[1], 1))[..., 0]
-    return -chain.mixtures(x, dropout=dropout, generator=generator).log_prob(t)
+    return -chain.as_mixtures(chain.outputs(x, dropout=dropout, generator=generator)).log_prob(t)
 
 
 def limit_gradient(grad: Tensor, n_conditionals: int, loss: float, step: int) -> None:

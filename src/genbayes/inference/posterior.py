@@ -220,7 +220,7 @@ def margins_of(chain: Chain, s: torch.Tensor) -> Margins:
             continue
         x = torch.cat([drawn, s[:, None].expand(-1, drawn.shape[1], -1)], dim=2).reshape(1, -1, k + s.shape[1])
         steps = slice(m * k, (m + 1) * k)
-        found = chain.mixtures(x.expand(k, -1, -1), steps)
+        found = chain.as_mixtures(chain.outputs(x.expand(k, -1, -1), steps), steps)
         place = torch.argsort(chain.target[steps])  # from the member's order to that of the parameters
         parts.append([v[place].view(k, o, -1, v.shape[-1]) for v in (found.logit, found.mu, found.log_scale)])
     logit, mu, log_scale = (torch.cat(values, dim=2) for values in zip(*parts, strict=True))

@@ -319,12 +319,16 @@ class SeriesNetwork(SummaryNetwork):
 def autoregressions(y: Tensor, n_orders: int) -> Tensor:
     """Least-squares coefficients of autoregressions of order 1 to h of each channel, (n, T, c) -> (n, h (h+1) c / 2).
 
+    Before its first point a series counts as 0, the mean of all series, so that no point is left out.
+
     Example:
         >>> autoregressions(torch.tensor([[1.0, -1.0] * 50]).unsqueeze(2), 1).round(decimals=2)
         tensor([[-1.]])
     """
-    T, z = y.shape[1], y.mT  # (n, c, T)
-    past = torch.stack([z[..., n_orders - lag : T - lag] for lag in range(n_orders + 1)], dim=2)  # lags 0, ..., h
+    T, z = y.shape[1], torch.nn.functional.pad(y.mT, (n_orders, 0))  # (n, c, h + T)
+    past = torch.stack(
+        [z[..., n_orders - lag : n_orders - lag + T] for lag in range(n_orders + 1)], dim=2
+    )  # lags 0, ..., h
     gram = past @ past.mT
     found = []
     for order in range(1, n_orders + 1):

@@ -12,7 +12,7 @@ import torch
 from genbayes.arrays import FloatArray
 from genbayes.deadline import require_time
 from genbayes.inference.chain import Chain, ChainShape
-from genbayes.inference.chain_training import ChainSettings, chain_loss, limit_gradient, rate_at
+from genbayes.inference.chain_training import ChainSettings, chain_loss, limit_gradient, n_held_out, rate_at
 from genbayes.inference.summaries import Array, LearntSummary
 from genbayes.progress import Report
 from genbayes.seeding import torch_generator
@@ -35,7 +35,7 @@ def train_summary(
 
     Args:
         summary: Whose network is learnt.
-        y: Observations, shape (n, ...).
+        y: Observations in random order, the first of them held out here and by the chain, shape (n, ...).
         t: Scaled parameters, shape (n, k).
         edges: Ends of the support on that scale, each (k,).
         rng: Source of weights, batches and dropout.
@@ -43,15 +43,15 @@ def train_summary(
     """
     k, generator = t.shape[1], torch_generator(rng)
     network = summary.begin(y, k, generator)
-    order = rng.permutation(len(t))
-    n_judges = min(N_JUDGES, len(t) // 10)
+    n_stop = n_held_out(len(t))
+    n_judges = min(N_JUDGES, n_stop)
     rows, theta = network.prepare(y), torch.as_tensor(t, dtype=torch.float32)
-    judges, learn = torch.as_tensor(order[:n_judges]), torch.as_tensor(order[n_judges:])
+    judges, learn = torch.arange(n_judges), torch.arange(n_stop, len(t))
     with torch.no_grad():
         first = network(rows[learn[:N_JUDGES]])
         center, scale = first.mean(dim=0), first.std(dim=0).clamp_min(1e-3)
         chain = Chain(ChainShape(k, first.shape[1], n_layers=1), *edges, np.arange(k)[None], generator)
-        chain.start_from_ridge(theta[learn[:N_JUDGES]], (first - center) / scale)
+        chain.start_from_ridge(theta[learn[:N_JUDGES]], (first - center) / scale, framed=False)
 
     def losses(which: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
         s = (network(rows[which]) - center) / scale

@@ -133,6 +133,29 @@ def test_the_same_seed_gives_the_same_campaign_and_trials_beyond_the_initial_one
     assert inputs("a", 1) == inputs("b", 1) != inputs("c", 2)
 
 
+@pytest.mark.parametrize("initial", ["latin", "sobol"])
+def test_the_initial_design_is_spread_as_asked(make_campaign, initial: str) -> None:
+    spread = {"latin": SPACE.latin_hypercube, "sobol": SPACE.sobol}[initial]
+    campaign = make_campaign(SPACE, n_initial=8, initial=initial, random_state=0)
+    assert [record.x for record in campaign.records()] == SPACE.from_unit(spread(8, 0))
+
+
+class Drawing:
+    """A proposer that is shown the runs and draws at random."""
+
+    def propose(self, space, X_done, y_done, X_running, n, rng):
+        return space.uniform(n, rng)
+
+
+def test_each_trial_has_a_stream_of_its_own_which_a_campaign_that_is_opened_again_goes_on_with(
+    make_campaign, sqlite_url: str
+) -> None:
+    campaign = make_campaign(n_initial=0, proposer=Drawing())
+    first, second = (campaign.ask().x["x"] for _ in range(2))
+    assert make_campaign(n_initial=0, name="again", proposer=Drawing()).ask().x["x"] == first != second
+    assert Campaign.open(sqlite_url, "again", proposer=Drawing()).ask().x["x"] == second
+
+
 class Spy:
     """A proposer that remembers what it was shown and proposes the middle."""
 
@@ -254,12 +277,6 @@ def test_bad_settings_are_refused_before_anything_is_written(tmp_path, settings:
     with pytest.raises(InvalidInput, match=sentence):
         Campaign.create(f"sqlite:///{tmp_path}/a.db", **given)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("initial", ["latin", "sobol"])
-def test_initial_designs_are_latin_or_sobol(make_campaign, initial: str) -> None:
-    x = make_campaign(n_initial=8, initial=initial).to_frame()["x"].to_numpy()
-    assert sorted(np.floor(8 * x)) == list(range(8))
 
 
 def test_without_sqlalchemy_a_campaign_names_the_extra_to_install(tmp_path) -> None:

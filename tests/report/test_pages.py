@@ -18,7 +18,7 @@ from genbayes.campaign.learning_curve import LearningCurve
 from genbayes.data import Choice, Log
 from genbayes.errors import InvalidInput, UnwritableFile
 from genbayes.report import write_assessment, write_campaign, write_comparison
-from genbayes.report.figures import find_history, training_figures
+from genbayes.report.figures import find_history, find_regime_map, training_figures
 
 NASTY = "<script>alert('x')</script>"
 HISTORY = SimpleNamespace(
@@ -224,6 +224,13 @@ def test_the_training_shown_is_that_of_the_network_with_most_weight_and_marks_th
     paper = SimpleNamespace(**{**vars(HISTORY), "held_out_epoch": np.empty(0), "held_out_crps": np.empty(0)})
     (alone,) = training_figures(paper)
     assert "kept" not in alone
+
+
+def test_regimes_are_those_of_the_largest_model_that_knows_more_than_one() -> None:
+    knows = {word: SimpleNamespace(map_regimes=lambda word=word: word) for word in ("small", "large", None)}
+    joined = SimpleNamespace(models=[knows["small"], knows["large"], knows[None], 1], weights=[0.1, 0.2, 0.3, 0.4])
+    assert find_regime_map(SimpleNamespace(combination_=joined)) == "large"
+    assert find_regime_map(knows[None]) is None
 
 
 def test_the_page_of_a_model_of_jumps_shows_where_its_regimes_lie(read, tmp_path: Path) -> None:

@@ -172,6 +172,7 @@ class _Booster:
             "verbosity": -1,
         }
         self._all = self._bin(runs, np.arange(len(runs)))
+        self._curves: dict[tuple[float, int, int], tuple[Any, list[float]]] = {}
         self._folds = []
         for learn, held_out in held_out_folds(len(runs), rng):
             seen = self._bin(runs, learn)
@@ -185,8 +186,8 @@ class _Booster:
             n_leaves: Leaves of a tree.
             unseen: Is filled with what so many trees say of the rows they have not seen, shape (n,); None for nothing.
         """
-        folds = self._folds if unseen is not None else self._folds[:N_SHAPE_FOLDS]
-        found = [self._held_out_curve(tau, n_leaves, seen, held_out) for seen, held_out, _ in folds]
+        n_folds = len(self._folds) if unseen is not None else N_SHAPE_FOLDS
+        found = [self._held_out_curve(tau, n_leaves, fold) for fold in range(min(n_folds, len(self._folds)))]
         n_trees, loss = best_length([curve for _, curve in found])
         if unseen is not None:
             for (model, _), (_, _, rows) in zip(found, self._folds, strict=True):
@@ -198,8 +199,11 @@ class _Booster:
         model = self._engine.train(self._at(tau, n_leaves), self._all, num_boost_round=n_trees)
         return trees_from_lightgbm(model.model_to_string())
 
-    def _held_out_curve(self, tau: float, n_leaves: int, seen: object, held_out: object) -> tuple[Any, list[float]]:
-        """A model of the rows seen, and its loss on those held out after each tree."""
+    def _held_out_curve(self, tau: float, n_leaves: int, fold: int) -> tuple[Any, list[float]]:
+        """A model of the rows outside a fold, and its loss on the fold's after each tree; computed once."""
+        if (tau, n_leaves, fold) in self._curves:
+            return self._curves[tau, n_leaves, fold]
+        seen, held_out, _ = self._folds[fold]
         curve: dict[str, dict[str, list[float]]] = {}
         watch = [
             self._engine.early_stopping(PATIENCE, verbose=False),
@@ -208,7 +212,8 @@ class _Booster:
         ]
         settings = self._at(tau, n_leaves)
         model = self._engine.train(settings, seen, self._n_trees, valid_sets=[held_out], callbacks=watch)
-        return model, curve["valid_0"]["quantile"]
+        self._curves[tau, n_leaves, fold] = found = model, curve["valid_0"]["quantile"]
+        return found
 
     def _at(self, tau: float, n_leaves: int) -> dict[str, float | str | bool]:
         return {**self._settings, "alpha": tau, "num_leaves": n_leaves, "min_data_in_leaf": _leaf_size(tau, self._n)}

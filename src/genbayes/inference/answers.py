@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ class Replicates:
     effective: float
 
 
-class PosteriorAnswers:
+class PosteriorAnswers(ABC):
     """Questions that a posterior answers from its draws, densities and margins."""
 
     estimator: CheckedEstimator
@@ -56,21 +57,21 @@ class PosteriorAnswers:
     is_single: bool
     outside: BoolArray  # which observations lie outside what was simulated, (o,)
 
+    @abstractmethod
     def sample(self, n: int, random_state: RandomState = None) -> FloatArray:
         """Independent draws, (n, k); for many observations (o, n, k)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log_prob(self, theta: ArrayLike) -> FloatArray:
         """Log density at points."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cdf(self, theta: ArrayLike) -> FloatArray:
         """Levels of points in the margins."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ppf(self, tau: ArrayLike) -> FloatArray:
         """Quantiles of the margins."""
-        raise NotImplementedError
 
     def region(self, level: float = 0.9, margin: str | int | None = None) -> Region | MarginRegion:
         """A conformal credible region: it holds theta as often as it says, on average over the prior predictive.

@@ -7,6 +7,7 @@ file keeps the held-out pairs, so that they give the same answer after loading.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,7 +56,7 @@ class HeldOut:
         return cls(theta, summaries, nearest_reference(summaries, y_trained, theta_trained))
 
 
-class CheckedEstimator:
+class CheckedEstimator(ABC):
     """The part of an estimator that checks itself.
 
     Attributes:
@@ -75,9 +76,9 @@ class CheckedEstimator:
     dropped_: dict[str, int]
     notes_: tuple[str, ...]
 
+    @abstractmethod
     def condition_on_summaries(self, s: FloatArray, *, is_single: bool = False) -> Posterior:
         """The posteriors given summaries of y, shape (o, q)."""
-        raise NotImplementedError
 
     @cached_property
     def report_(self) -> CalibrationReport:

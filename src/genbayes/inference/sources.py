@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,7 +26,7 @@ N_EMULATED = 10_000  # pairs from the emulator of a campaign's trials
 SIMULATING = 7  # place of the child of the seed that simulations draw from; `fit` uses the first few
 
 
-class PairSources:
+class PairSources(ABC):
     """The part of an estimator that makes pairs of parameters and responses."""
 
     prior: Any
@@ -35,9 +36,17 @@ class PairSources:
     dropped_: dict[str, int]
     notes_: tuple[str, ...]
 
+    @abstractmethod
     def fit(self, theta: ArrayLike, y: Any) -> Self:
         """Learn the posterior from simulated pairs."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def _fit_in_rounds(self, run: Any, n_simulations: int, y_observed: Any, rng: np.random.Generator) -> None:
+        """Learn the posterior of one observation by simulating where it may be."""
+
+    @abstractmethod
+    def _make_conditional(self, prior: Any, seed: int) -> Any:
+        """An estimator like this one, for the other side."""
 
     def fit_simulator(
         self,
@@ -114,11 +123,3 @@ class PairSources:
             "draws from the prior lie outside the campaign's space": int(np.sum(~inside)),
         }
         return self
-
-    def _fit_in_rounds(self, run: Any, n_simulations: int, y_observed: Any, rng: np.random.Generator) -> None:
-        """Learn the posterior of one observation by simulating where it may be."""
-        raise NotImplementedError
-
-    def _make_conditional(self, prior: Any, seed: int) -> Any:
-        """An estimator like this one, for the other side."""
-        raise NotImplementedError

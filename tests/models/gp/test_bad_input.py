@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from genbayes import load
 from genbayes.arrays import FloatArray
 from genbayes.models import HeteroskedasticGP, StationaryGP
 from genbayes.models.gp import KERNELS, Replicates, fit_gp
@@ -79,6 +82,35 @@ def test_a_jitter_is_told_in_the_summary() -> None:
     assert 0 < jittered.jitter < 1e-10
     model.gp_ = jittered
     assert "jitter" in str(model.summary())
+
+
+@pytest.mark.parametrize("model", [StationaryGP(random_state=0), HeteroskedasticGP(random_state=0)], ids=["gp", "het"])
+@pytest.mark.parametrize(
+    ("design", "said"),
+    [
+        ("a constant column", {"constant inputs": "x2; nothing is learnt of them"}),
+        (
+            "nearly repeated",
+            {"near twins": "40 inputs lie almost where another does; they do not set the spread factor"},
+        ),
+        ("repeated", {}),
+        ("gridded", {}),
+        ("fewer runs than inputs", {}),
+    ],
+)
+def test_the_summary_says_what_was_done_about_hard_runs(
+    design: str, said: dict[str, str], model: StationaryGP | HeteroskedasticGP
+) -> None:
+    X = BAD[design]
+    facts = model.fit(X, smooth(X)).summary()
+    assert {name: facts[name] for name in ("constant inputs", "near twins") if name in facts} == said
+
+
+def test_a_constant_column_is_called_by_its_name_also_after_loading(tmp_path: Path) -> None:
+    X = pd.DataFrame(BAD["a constant column"], columns=["mach", "angle", "gas"])
+    model = StationaryGP(random_state=0).fit(X, smooth(PLAIN))
+    model.save(tmp_path / "gp.gbc")
+    assert load(tmp_path / "gp.gbc").summary()["constant inputs"].startswith("gas;")
 
 
 @pytest.mark.parametrize("kernel", ["auto", *KERNELS])

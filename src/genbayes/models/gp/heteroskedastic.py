@@ -289,4 +289,5 @@ class HeteroskedasticGP(GPSurrogate):
             "noise": "the same everywhere" if self.gp_.is_homoskedastic else "a process of its own",
             "length scales": ", ".join(f"{length:.3g}" for length in parameters.length),
             "spread factor": f"{self.spread_:.2f}",
+            **self._precautions(self.gp_.latent),
         }

@@ -24,7 +24,7 @@ from genbayes.models.gp.estimation import EXACT_LIMIT, estimate_parameters, inde
 from genbayes.models.gp.exact import Kriging
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.likelihood import GPParameters, Replicates, match_rows
-from genbayes.models.gp.widening import LeavesOut, held_out_spread, optimism
+from genbayes.models.gp.widening import LeavesOut, held_out_spread, optimism, stand_alone
 from genbayes.models.protocols import Of
 from genbayes.persistence import FOREIGN, State
 from genbayes.progress import Report, show_progress
@@ -365,6 +365,20 @@ class GPSurrogate(ScaledSurrogate):
         mean = mean + optimism(Z) * (mean - t)
         return np.arange(len(Z)), self._normal(mean, self.spread_**2 * (latent + noise))
 
+    def _precautions(self, gp: FittedGP) -> dict[str, str]:
+        """Lines of `summary` on runs that are hard on a GP, and what was done about them; none as a rule."""
+        facts = {}
+        Z, columns = gp.runs.Z, self.input_scaler_.numeric
+        still = [columns[k] for k in np.flatnonzero(np.ptp(Z[:, : len(columns)], axis=0) == 0)]
+        if still:
+            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+            facts["constant inputs"] = f"{', '.join(str(names[j]) for j in still)}; nothing is learnt of them"
+        if len(Z) > 1 and (n_twins := int(np.sum(~stand_alone(Z / gp.length_scales)))):
+            facts["near twins"] = f"{n_twins} inputs lie almost where another does; they do not set the spread factor"
+        if gp.jitter > 0:
+            facts["jitter"] = f"{gp.jitter:.0e} of the process variance, so that rounding does no harm"
+        return facts
+
     def _keep(self) -> State:
         state = self.gp_.to_state()
         return State(state.kind, {**state.values, "spread": self.spread_}, state.arrays)
@@ -461,6 +475,4 @@ class StationaryGP(GPSurrogate):
         if self.trend != "constant":
             n_slopes = len(parameters.sloped)
             facts["trend"] = f"linear in {n_slopes} of {len(parameters.length)} inputs" if n_slopes else "constant"
-        if self.gp_.jitter > 0:
-            facts["jitter"] = f"{self.gp_.jitter:.0e} of the process variance, so that rounding does no harm"
-        return facts
+        return {**facts, **self._precautions(self.gp_)}

@@ -93,7 +93,7 @@ def held_out_spread(gp: LeavesOut, Z: FloatArray, t: FloatArray, weight: FloatAr
     if u < 2:
         return 1.0
     mean, latent, noise = gp.leave_out(Z)
-    alone = _stand_alone(gp.distinct_inputs / gp.length_scales)[match_rows(gp.distinct_inputs, Z)]
+    alone = stand_alone(gp.distinct_inputs / gp.length_scales)[match_rows(gp.distinct_inputs, Z)]
     if alone.sum() < FEWEST_RESIDUALS:
         return 1 + widening(gp.length_scales, u)
     r, weight = ((t - mean) / np.sqrt(latent + noise))[alone], weight[alone]
@@ -103,7 +103,7 @@ def held_out_spread(gp: LeavesOut, Z: FloatArray, t: FloatArray, weight: FloatAr
     return (1 + widening(gp.length_scales, u)) * believed(c, u, SPREAD_ROWS)
 
 
-def _stand_alone(W: FloatArray) -> BoolArray:
+def stand_alone(W: FloatArray) -> BoolArray:
     """Whether each scaled input, (u, p), has no other far nearer than inputs usually are, (u,)."""
     if len(W) > EXACT_LIMIT:
         return np.ones(len(W), dtype=bool)  # so many lie close together anyway

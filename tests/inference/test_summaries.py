@@ -8,9 +8,12 @@ import pytest
 import torch
 
 from genbayes import Box, InvalidInput, PosteriorEstimator, load
+from genbayes.errors import UnreadableFile
 from genbayes.inference import summary_training
+from genbayes.inference.chain import Chain
 from genbayes.inference.chain_training import ChainSettings
-from genbayes.inference.summaries import as_summary
+from genbayes.inference.summaries import as_summary, restore_summary
+from genbayes.persistence import State
 
 PRIOR = Box({"a": (-1.0, 1.0), "b": (0.5, 2.0)})
 QUICK = ChainSettings(n_steps=40, batch_size=64)
@@ -110,3 +113,20 @@ def test_what_is_no_observation_is_refused(kind: Any, y: Any, sentence: str) -> 
 def test_observations_of_another_shape_are_refused(kind: str, y: Any, sentence: str) -> None:
     with pytest.raises(InvalidInput, match=sentence):
         begun(kind, simulate(kind)[1]).read_observed(y)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tail"), [("network", [20, 1]), ("set", [1, 1]), ("series", [20]), ("series", [3, 1])]
+)
+def test_a_file_whose_observations_do_not_suit_its_summary_is_refused(kind: str, tail: list[int]) -> None:
+    state = begun(kind, simulate(kind)[1]).to_state()
+    restore_summary(state)
+    with pytest.raises(UnreadableFile, match=f"must suit summary='{kind}', got"):
+        restore_summary(State(state.kind, {**state.values, "tail": tail}, state.arrays))
+
+
+def test_a_file_that_claims_very_many_parameters_is_refused_before_memory_is_set_aside() -> None:
+    """The list of all their numbers was made first."""
+    values = {"k": 2**31, "n_summaries": 2, "n_members": 1, "n_hidden": 4, "n_layers": 1, "n_components": 2}
+    with pytest.raises(UnreadableFile, match="must have each parameter once"):
+        Chain.from_state(State("Chain", {**values, "orders": [[0, 1]]}))

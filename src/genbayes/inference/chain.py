@@ -252,7 +252,8 @@ class Chain(torch.nn.Module):
         names = ("k", "n_summaries", "n_members", "n_hidden", "n_layers", "n_components")
         shape = ChainShape(**{name: state.count(name, at_least=name != "n_layers") for name in names})
         orders = state.typed("orders", list[list[int]])
-        if len(orders) != shape.n_members or any(sorted(order) != list(range(shape.k)) for order in orders):
+        sizes = {len(orders) == shape.n_members, *(len(order) == shape.k for order in orders)}  # k may be anything yet
+        if sizes != {True} or any(sorted(order) != list(range(shape.k)) for order in orders):
             raise UnreadableFile(f"the orders in the model file must have each parameter once, got others; {FOREIGN}")
         C, n_in, H = shape.n_members * shape.k, shape.k + shape.n_summaries, shape.n_hidden
         state.array("W_0", (C, n_in, H))  # sizes that the file fills, before memory is set aside for them

@@ -368,6 +368,9 @@ def restore_summary(state: State) -> Summary:
     kind = state.choice("kind", LEARNT)
     learnt = SUMMARIES[kind]()
     learnt.tail_ = tail
+    is_series = kind == "series"
+    if len(tail) != 1 + is_series or (is_series and tail[0] < 2 * KERNEL):
+        raise UnreadableFile(f"observations in the model file must suit summary={kind!r}, got {tail}; {FOREIGN}")
     sizes = len(state.array("center", tail[-1:])), len(state.array("last.weight", (None, None)))
     with torch.device("meta"):  # shapes alone, before memory is set aside for them
         shapes = {name: tuple(part.shape) for name, part in NETWORKS[kind](*sizes).state_dict().items()}

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from genbayes.auto.candidates import choose_candidates
+from genbayes.models.registry import Facts
 from genbayes_bench.problems.regimes import FIRST_UNTOUCHED, WITH_JUMPS, WITHOUT_JUMPS
 from genbayes_bench.studies import regimes
 
@@ -26,7 +28,7 @@ def test_a_draw_is_the_same_whenever_it_is_drawn_and_others_are_others() -> None
 
 def test_there_are_twenty_formulas_without_jumps_and_parts_for_both_kinds_of_draws() -> None:
     assert len(WITHOUT_JUMPS) == 20
-    assert {"curve-1000", "untouched-curve-1000", "untouched-without-jumps-300"} <= set(regimes.PARTS)
+    assert {"curve-1000", "untouched-curve-1000", "untouched-without-jumps-300"} <= set(regimes.make_parts())
 
 
 def test_a_model_is_measured_against_the_truth() -> None:
@@ -34,3 +36,18 @@ def test_a_model_is_measured_against_the_truth() -> None:
     assert 1 < ratio < 1.5
     assert 0.7 < covered < 1
     assert seconds > 0
+
+
+def test_a_run_that_is_told_of_one_regime_leaves_out_the_search_and_nothing_else() -> None:
+    facts = Facts(n=300, n_regimes=1)
+    free = [candidate.name for candidate in choose_candidates(None, facts)]
+    with regimes.no_search():
+        told = [candidate.name for candidate in choose_candidates(None, facts)]
+    assert set(free) - set(told) == {"regime-gp", "jump-gp", "iqn-boundary"}
+    assert [candidate.name for candidate in choose_candidates(None, facts)] == free
+
+
+def test_one_model_alone_may_be_measured_on_as_many_draws_as_are_wanted() -> None:
+    (line,) = regimes.make_parts(n_draws=2)["rare-300-gp"]()
+    assert "StationaryGP over the truth" in line.what
+    assert len(line.detail.rpartition("; ")[2].split()) == 2

@@ -54,5 +54,6 @@ def test_a_response_over_decades_of_an_input_is_learnt_and_zero_is_still_an_inpu
 
 def test_the_middle_of_a_bent_column_is_one_of_its_values() -> None:
     scaler = InputScaler.learn(WIDE[:, None], np.ones(120), bend=np.array([1.0]))
+    np.testing.assert_allclose(scaler.inverse(scaler.transform(WIDE[:, None])), WIDE[:, None])
     assert WIDE.min() < scaler.middle(1)[0, 0] < WIDE.max()
     np.testing.assert_allclose(scaler.transform(scaler.middle(1)), 0.0, atol=1e-9)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from genbayes import InvalidInput, Normal, load
+from genbayes import AutoSurrogate, BoundaryFeatures, InvalidInput, Normal, QuantileSurrogate, load
 from genbayes.arrays import FloatArray
+from genbayes.auto.surrogate import Combination
 from genbayes.errors import UnreadableFile
 from genbayes.models import ModularJumpGP, RegimeGP, StationaryGP, jump_gp
 from genbayes.models.regimes import OneRegimeWarning
@@ -239,6 +240,31 @@ def test_regimes_are_mapped_over_the_inputs_that_matter_and_drawn_also_from_the_
     np.testing.assert_allclose(again.map_regimes(n_values=9).probability, found.probability)
     labels = [text.get_text() for text in model.plot().get_legend().get_texts()]
     assert labels == ["regime 1", "regime 2"]
+
+
+def test_whichever_model_of_jumps_is_chosen_its_regimes_are_mapped_and_drawn(fitted, tmp_path: Path) -> None:
+    X, y = disc(250, 0)
+    inside = X[:, 0] ** 2 + X[:, 1] ** 2 < 0.5
+    quick = {"n_members": 1, "n_epochs": 5, "random_state": 0}
+    network = QuantileSurrogate(features=BoundaryFeatures(labels="response"), **quick).fit(X, y)
+    for model in (fitted["modular"], network, load(network.save(tmp_path / "network.gb"))):
+        auto = AutoSurrogate()
+        auto.combination_ = Combination("single", (model,), np.ones(1))
+        found = auto.map_regimes()
+        at = found.points[:, [found.names.index("x1"), found.names.index("x2")]]
+        place = np.abs(X[:, None] - at).max(axis=2).argmin(axis=0)  # the run of each point, which files round
+        assert np.abs(X[place] - at).max() < 1e-5
+        middle = found.regime[(at**2).sum(axis=1).argmin()]
+        assert np.mean((found.regime == middle) == inside[place]) > 0.97
+        assert auto.plot().get_xlabel() == found.names[0]
+
+
+def test_of_models_that_know_no_regimes_nothing_is_drawn() -> None:
+    auto = AutoSurrogate()
+    auto.combination_ = Combination("single", (StationaryGP(n_starts=1, random_state=0).fit(*smooth()),), np.ones(1))
+    assert auto.map_regimes() is None
+    with pytest.raises(InvalidInput, match="plot\\(\\) needs two regimes or more"):
+        auto.plot()
 
 
 def test_one_input_is_drawn_as_curves_and_one_regime_is_not_drawn() -> None:

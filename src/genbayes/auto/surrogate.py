@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,8 @@ from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.metrics import stretch_table
 from genbayes.models.base import ScaledSurrogate, require_inputs
 from genbayes.models.loading import restore_model, state_of
-from genbayes.models.protocols import Fits, Of, Predicts, SpreadsItself, gives_mean
+from genbayes.models.protocols import Fits, MapsRegimes, Of, Predicts, SpreadsItself, gives_mean
+from genbayes.models.regimes.maps import plot_map
 from genbayes.models.regimes.mixture import find_regimes
 from genbayes.models.registry import Facts, adopt_models, registered_here
 from genbayes.persistence import State
@@ -36,6 +37,9 @@ from genbayes.progress import show_stage
 from genbayes.seeding import RandomState, as_generator
 from genbayes.threads import fitting_threads
 from genbayes.validation import check_choice, check_count, check_jobs, check_nonnegative
+
+if TYPE_CHECKING:
+    from genbayes.plotting.regimes import RegimeMapLike
 
 MIN_LEARNT = 8  # rows that are left where a fifth of the ten that the door asks for is held out
 MOST_TO_NEST = 1_000  # rows up to which every choice is made anew without each fold; of more, luck chooses nothing
@@ -165,6 +169,22 @@ class AutoSurrogate(ScaledSurrogate):
             "why": self.report_.reason,
             "training time": f"{self.report_.seconds:.1f} s",
         }
+
+    def map_regimes(self) -> RegimeMapLike | None:
+        """Where regimes lie, by the chosen model of largest weight that has found any; None if none has."""
+        check_is_fitted(self, "combination_")
+        joined = self.combination_
+        models = [joined.models[k] for k in np.argsort(-joined.weights, kind="stable")]
+        maps = (model.map_regimes() for model in models if isinstance(model, MapsRegimes))
+        return next((found for found in maps if found is not None), None)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the regimes, their boundary in the two inputs that matter most, and how sure it is; a Matplotlib axis.
+
+        Raises:
+            InvalidInput: The chosen models have found one regime, or no input is a number.
+        """
+        return plot_map(self.map_regimes(), ax)
 
     def to_state(self) -> State:
         """What the fitted surrogate keeps in its file, its models among it."""

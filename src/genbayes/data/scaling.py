@@ -196,6 +196,22 @@ class InputScaler:
             out[row, start + Z[:, column].astype(np.int64)] = 1.0  # no table of size x size: levels may be many
         return out
 
+    def inverse(self, out: FloatArray) -> FloatArray:
+        """The features, categories by code, that `transform` makes these inputs of, (n, n_outputs) -> (n, p).
+
+        Example:
+            >>> scaler = InputScaler.learn(np.array([[0.0, 1.0], [2.0, 0.0]]), np.ones(2), ((1, 2),))
+            >>> scaler.inverse(scaler.transform(np.array([[5.0, 1.0]])))
+            array([[5., 1.]])
+        """
+        Z = np.empty((len(out), self.n_inputs))
+        Z[:, list(self.numeric)] = self.center + self.scale * out[:, : len(self.numeric)]
+        for k in np.flatnonzero(self.bend):
+            Z[:, self.numeric[k]] = self.bend[k] * np.sinh(np.clip(Z[:, self.numeric[k]], -MOST_LOG, MOST_LOG))
+        for (column, _), (start, stop) in zip(self.categorical, self.blocks, strict=True):
+            Z[:, column] = out[:, start:stop].argmax(axis=1)
+        return Z
+
 
 @dataclass(frozen=True)
 class ResponseScaler:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +33,7 @@ from genbayes.models.protocols import Of
 from genbayes.models.regimes.classifier import RegimeClassifier
 from genbayes.models.regimes.em import Regimes, Runs
 from genbayes.models.regimes.features import OneRegimeWarning
+from genbayes.models.regimes.maps import N_VALUES, RegimeMap, map_classifier, plot_map
 from genbayes.models.regimes.mixture import MOST_REGIMES
 from genbayes.models.regimes.noise import NORMAL, Noise
 from genbayes.models.regimes.search import find_regimes_by_em
@@ -40,8 +41,6 @@ from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import RandomState
 from genbayes.validation import check_count
-
-N_AVERAGED = 30  # runs whose other inputs a map of the regimes is averaged over
 
 
 @dataclass(frozen=True)
@@ -112,25 +111,6 @@ class FittedJumpGP:
 Moments = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # weight, mean, latent and noise variance, each (n, k)
 
 
-@dataclass(frozen=True)
-class RegimeMap:
-    """Where regimes lie.
-
-    Attributes:
-        names: Names of the inputs, one or two.
-        axes: Values of each on the grid, (g,) each.
-        probability: Probability of each regime, (k, g) or (k, g, g): first input, then second.
-        points: The runs' values of these inputs, (m, 1) or (m, 2).
-        regime: The regime of each run, (m,).
-    """
-
-    names: tuple[str, ...]
-    axes: tuple[FloatArray, ...]
-    probability: FloatArray
-    points: FloatArray
-    regime: IntArray
-
-
 def augmented(Z: FloatArray, regime: IntArray, k: int, scale: float) -> FloatArray:
     """[x, scaled indicators of the regimes but the first], (n, p) -> (n, p + k - 1).
 
@@ -189,6 +169,37 @@ class _JumpSurrogate(GPSurrogate):
     def _mixed(self, weight: FloatArray, components: Components) -> PredictiveDistribution:
         """The components mixed with weights of shape (n, k)."""
         return components[0] if len(components) == 1 else Mixture(components, weight)
+
+    def map_regimes(self, n_values: int = N_VALUES) -> RegimeMap | None:
+        """Probabilities of the regimes over the two inputs that matter most; None for one regime (`map_classifier`).
+
+        Args:
+            n_values: Values of each input.
+        """
+        check_is_fitted(self, "seconds_")
+        scaler, classifier = self.input_scaler_, self.gp_.classifier
+        if classifier is None:
+            return None
+        Z, regime = self._by_regime()
+        coded = [column for column, _ in scaler.categorical]
+        return map_classifier(
+            replace(classifier, front=scaler), scaler.inverse(Z), regime, self._names(), coded, n_values
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the regimes, their boundary in the two inputs that matter most, and how sure it is; a Matplotlib axis.
+
+        Raises:
+            InvalidInput: There is one regime, or no input that is a number.
+        """
+        return plot_map(self.map_regimes(), ax)
+
+    def _by_regime(self) -> tuple[FloatArray, IntArray]:
+        """Scaled inputs of the runs that count for a regime more than for others, (m, p), and the regime, (m,)."""
+        raise NotImplementedError
+
+    def _names(self) -> list[str]:
+        return [str(n) for n in getattr(self, "feature_names_in_", [f"x{j + 1}" for j in range(self.n_features_in_)])]
 
     def _leaves_out(self) -> LeavesOut | None:
         """The one GP, where there is one regime of even, normal noise; other noise is learnt from left-out runs too."""
@@ -277,59 +288,7 @@ class RegimeGP(_JumpSurrogate):
         """Share of runs whose regime the classifier names rightly without having seen them."""
         return self.gp_.accuracy
 
-    def map_regimes(self, n_values: int = 60) -> RegimeMap | None:
-        """Probabilities of the regimes over the two inputs that matter most; None for one regime.
-
-        Averaged over the other inputs of some runs, so that a boundary that depends on those too looks as uncertain as
-        it is if they are not known. Categories are averaged over as well.
-
-        Args:
-            n_values: Values of each input.
-        """
-        check_is_fitted(self, "seconds_")
-        scaler, classifier = self.input_scaler_, self.gp_.classifier
-        n_numeric = len(scaler.numeric)
-        if classifier is None or not n_numeric:
-            return None
-        chosen = np.argsort(-classifier.relevance[:n_numeric], kind="stable")[:2]
-        runs, regime = self._runs_by_regime()
-        grid = np.linspace(runs[:, chosen].min(axis=0), runs[:, chosen].max(axis=0), n_values).T
-        places = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(chosen))
-        others = runs[np.linspace(0, len(runs) - 1, min(len(runs), N_AVERAGED)).astype(np.int64)]
-        probability = np.zeros((len(places), self.n_regimes_))
-        for other in others:
-            Z = np.tile(other, (len(places), 1))
-            Z[:, chosen] = places
-            probability += classifier.probabilities(Z) / len(others)
-        columns = [scaler.numeric[j] for j in chosen]
-        names = getattr(self, "feature_names_in_", [f"x{j + 1}" for j in range(self.n_features_in_)])
-        center, scale = scaler.center[chosen], scaler.scale[chosen]
-        return RegimeMap(
-            names=tuple(str(names[j]) for j in columns),
-            axes=tuple(c + s * values for c, s, values in zip(center, scale, grid, strict=True)),
-            probability=probability.T.reshape(self.n_regimes_, *[n_values] * len(chosen)),
-            points=center + scale * runs[:, chosen],
-            regime=regime,
-        )
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the regimes, their boundary in the two inputs that matter most, and how sure it is; a Matplotlib axis.
-
-        Raises:
-            InvalidInput: There is one regime, or no input that is a number.
-        """
-        from genbayes.plotting import plot_regimes
-
-        found = self.map_regimes()
-        if found is None:
-            raise InvalidInput(
-                f"plot() needs two regimes or more and a numeric input, got {self.n_regimes_}; "
-                "predict_distribution(X).plot() draws the predictions"
-            )
-        return plot_regimes(found, ax=ax)
-
-    def _runs_by_regime(self) -> tuple[FloatArray, IntArray]:
-        """Scaled inputs of the runs that count for a regime more than for others, (m, p), and the regime, (m,)."""
+    def _by_regime(self) -> tuple[FloatArray, IntArray]:
         own = [gp.runs.Z[gp.runs.count > 0.5] for gp in self.gp_.gps]
         return np.vstack(own), np.repeat(np.arange(len(own)), [len(Z) for Z in own])
 
@@ -436,6 +395,11 @@ class ModularJumpGP(_JumpSurrogate):
         self._unseen = unseen = found.unseen
         no_doubt = np.ones((len(runs), 1))
         return jump if _left_out_crps(jump, unseen, runs) < _left_out_crps(alone, no_doubt, runs) else alone
+
+    def _by_regime(self) -> tuple[FloatArray, IntArray]:
+        k, Z = self.gp_.n_regimes, self.gp_.gps[0].runs.Z
+        upper = Z[:, -(k - 1) :] > 0
+        return Z[:, : -(k - 1)], np.where(upper.any(axis=1), 1 + upper.argmax(axis=1), 0)
 
     def _facts(self) -> dict[str, str]:
         if self.gp_.classifier is None:

@@ -172,6 +172,8 @@ def test_left_out_answers_are_those_of_a_gp_that_has_not_seen_the_input_in_the_o
     gp, order = fit(runs), np.random.default_rng(1).permutation(40)
     mean, latent, _ = gp.leave_out(runs.Z)
     np.testing.assert_array_equal(gp.leave_out(runs.Z[order])[0], mean[order])
+    new = np.vstack([runs.Z[:2], runs.Z[:2] + 0.01, runs.Z[5:6]])  # those that it has not seen are predicted
+    np.testing.assert_allclose(gp.leave_out(new)[0], [*mean[:2], *gp.predict(new[2:4])[0], mean[5]])
     assert np.mean((gp.predict(runs.Z)[0] - runs.mean) ** 2) < np.mean((mean - runs.mean) ** 2) < 0.2
     others = FittedGP(gp.parameters, runs.take(np.delete(np.arange(40), 7)))
     # the constant mean is estimated anew without the row, which a GP of given parameters does not do

@@ -27,6 +27,7 @@ from genbayes_bench.studies.lines import Part, run_parts
 from genbayes_bench.studies.tables import make_tables, put_into
 
 MEASURED = ("speed", "jumps", "regimes", "yardsticks", "grid-crps", "kriging", "posteriors", "calibration")
+DRAWN = ("calibration", "regimes")  # whose lines may be of more draws, or fewer
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -38,12 +39,11 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--into", type=Path, help="page between whose marks the tables are put")
     parser.add_argument("--json", type=Path, help="also write what is measured to this file")
     parser.add_argument("--plot", type=Path, help="draw the times of the models to this file")
-    parser.add_argument("--draws", type=int, help="draws of a line, for calibration; few unless told")
+    parser.add_argument("--draws", type=int, help="draws of a line, for calibration and regimes; few unless told")
     given = parser.parse_args(words)
-    if given.draws is not None and (given.draws < 2 or given.study != "calibration"):
-        parser.error(
-            f"--draws must be at least 2, and is for the study calibration, got {given.draws} for {given.study}"
-        )
+    if given.draws is not None and (given.draws < 2 or given.study not in DRAWN):
+        which = " and ".join(DRAWN)
+        parser.error(f"--draws must be at least 2, and is for the studies {which}, got {given.draws} for {given.study}")
     try:
         if given.study in STUDIES:
             show(make_tables(STUDIES[given.study], read_records(given.results), given.protocol), given.into)
@@ -72,7 +72,7 @@ def parts_of(study: str, n_draws: int | None = None) -> Mapping[str, Part]:
     return {
         "speed": speed.PARTS,
         "jumps": jumps.PARTS,
-        "regimes": regimes.PARTS,
+        "regimes": regimes.make_parts(n_draws),
         "yardsticks": yardsticks.PARTS,
         "kriging": kriging.PARTS,
         "posteriors": posteriors.PARTS,

@@ -40,6 +40,7 @@ from genbayes.models.network.stored import HISTORY_CURVES, restored_history, res
 from genbayes.models.protocols import Of, SplitsRegimes
 from genbayes.models.regimes import Bimodality, BoundaryFeatures, FeatureMap, Identity, measure_bimodality
 from genbayes.models.regimes.failure import FailureModel, learn_failures, part_failures
+from genbayes.models.regimes.maps import RegimeMap, map_classifier
 from genbayes.models.regimes.mixture import GaussianMixture
 from genbayes.persistence import State
 from genbayes.seeding import RandomState, as_generator
@@ -325,6 +326,17 @@ class QuantileSurrogate(ScaledSurrogate):
                 "fit again with missing='regime' and y NaN where a run failed"
             )
         return self.failure_.probability(self._checked(X))
+
+    def map_regimes(self) -> RegimeMap | None:
+        """Where `BoundaryFeatures` found regimes, runs coloured by the regime that is more probable; None for one."""
+        check_is_fitted(self, "network_")
+        for each in self.features_:
+            if isinstance(each, BoundaryFeatures) and each.classifier_ is not None:
+                X = self.input_scaler_.inverse(self.coverage_.inputs)[:, : each.n_inputs_]
+                names = getattr(self, "feature_names_in_", [f"x{j + 1}" for j in range(self.n_features_in_)])
+                coded = [coder.column for coder in self.coders_]
+                return map_classifier(each.classifier_, X, None, names, coded) if X.shape[1] == len(names) else None
+        return None
 
     def summary(self) -> dict[str, str]:
         """What was fitted and how, in words, for reports."""

@@ -52,29 +52,6 @@ def _require_usable(target: Path) -> None:
             raise UnwritableFile(f"path must be writable, got {shown!r}; {error.strerror}") from error
 
 
-def make_folder(path: str | os.PathLike[str], name: str, given: str | None = None) -> Path:
-    """The folder, made with those above it if it is not there.
-
-    Args:
-        path: Where.
-        name: What the user knows it as, for the error.
-        given: The path that the user gave, where that is another one.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     make_folder(Path(folder) / "a" / "b", "figures").name
-        'b'
-    """
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        shown = str(folder) if given is None else given
-        raise UnwritableFile(f"{name} must be a folder that can be written, got {shown!r}; {error.strerror}") from error
-    return folder
-
-
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> Path:
     """Write `content` to `path` so that a reader sees the old file or the new one, never a part.
 

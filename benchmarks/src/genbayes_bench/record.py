@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +17,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from genbayes.errors import GenBayesWarning, InvalidInput
-from genbayes.writing import jsonable, make_folder, write_atomically
+from genbayes.errors import GenBayesWarning, InvalidInput, UnwritableFile
+from genbayes.writing import jsonable, write_atomically
 
 FORMAT = 1
 SOURCE = "source"  # in `Record.versions`: a fingerprint of the package's own code
@@ -174,6 +175,29 @@ def read_records(folder: Path) -> list[Record]:
     for sentence in complaints:
         warnings.warn(sentence, UnreadRecord, stacklevel=2)
     return records
+
+
+def make_folder(path: str | os.PathLike[str], name: str, given: str | None = None) -> Path:
+    """The folder, made with those above it if it is not there.
+
+    Args:
+        path: Where.
+        name: What the user knows it as, for the error.
+        given: The path that the user gave, where that is another one.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     make_folder(Path(folder) / "a" / "b", "figures").name
+        'b'
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        shown = str(folder) if given is None else given
+        raise UnwritableFile(f"{name} must be a folder that can be written, got {shown!r}; {error.strerror}") from error
+    return folder
 
 
 def open_results(folder: Path) -> tuple[list[Record], list[str]]:

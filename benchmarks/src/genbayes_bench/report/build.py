@@ -13,9 +13,9 @@ from pathlib import Path
 
 from genbayes.errors import InvalidInput
 from genbayes.plotting.style import default_settings
-from genbayes.writing import make_folder, write_atomically
+from genbayes.writing import write_atomically
 from genbayes_bench.designs import is_sequential
-from genbayes_bench.record import SOURCE, Record, find_records
+from genbayes_bench.record import SOURCE, Record, find_records, make_folder
 from genbayes_bench.report.figures import (
     Picture,
     draw_jump,

@@ -16,7 +16,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genbayes.writing import check_writable, make_folder, write_atomically
+from genbayes.writing import check_writable, write_atomically
+from genbayes_bench.record import make_folder
 
 T = TypeVar("T")
 

@@ -224,9 +224,6 @@ def responsibilities(evidence: FloatArray, share: FloatArray) -> FloatArray:
     return np.asarray(softmax(evidence + np.log(share), axis=1))
 
 
-PRIOR_SD = 10.0  # of a coefficient of a standardised input: a slope that passes from 1% to 99% within half a sd
-
-
 def condense(y: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Many responses as a few thousand means of neighbours with their weights, each (m,).
 

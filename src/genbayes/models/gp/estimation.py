@@ -174,8 +174,8 @@ def independent_inputs(runs: Replicates) -> IntArray:
 
     Example:
         >>> Z = np.array([[0.0, 5.0, 1.0], [1.0, 5.0, 0.0], [0.5, 5.0, 0.5], [0.2, 5.0, 0.8]])  # the last is 1 - first
-        >>> independent_inputs(Replicates.collect(Z, np.arange(4.0), np.ones(4)))
-        array([0])
+        >>> independent_inputs(Replicates.collect(Z, np.arange(4.0), np.ones(4))).tolist()
+        [0]
     """
     _, R, order = qr(runs.Z - runs.Z.mean(axis=0), mode="economic", pivoting=True)
     size = np.abs(R.diagonal())

@@ -228,7 +228,7 @@ class HeteroskedasticGP(GPSurrogate):
 
     Replicates enter by sufficient statistics. Where the runs do not speak clearly against constant noise, it stays
     constant and the model is the stationary GP. Engine: our own (see above), since the Python port
-    hetgpy was slower and no more accurate on the motorcycle splits (docs/models/heteroskedastic-gp.md).
+    hetgpy was slower and as accurate on the motorcycle splits (docs/models/heteroskedastic-gp.md).
 
     Args:
         n_starts: Starting points of the stationary GP that the search begins from.

@@ -48,7 +48,7 @@ def test_the_command_prints_a_table_with_every_size(capsys) -> None:
 
 
 @pytest.mark.parametrize("words", [["calibration", "--draws", "1"], ["kriging", "--draws", "5"]])
-def test_draws_are_for_calibration_and_two_at_least(words: list[str], capsys) -> None:
+def test_draws_are_for_two_studies_and_two_at_least(words: list[str], capsys) -> None:
     with pytest.raises(SystemExit):
         studies.main(words)
-    assert "--draws must be at least 2, and is for the study calibration" in capsys.readouterr().err
+    assert "--draws must be at least 2, and is for the studies calibration and regimes" in capsys.readouterr().err

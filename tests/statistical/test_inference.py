@@ -62,7 +62,7 @@ def test_ranks_of_fresh_pairs_are_uniform_on_the_tasks_that_are_calibrated() -> 
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="posteriors of two moons, SIR and Lotka-Volterra are jointly too wide")
+@pytest.mark.xfail(strict=True, reason="ranks of the joint density of two moons are not uniform")
 def test_ranks_of_fresh_pairs_are_uniform_on_every_task() -> None:
     assert rejected(TASK) == {}
 

@@ -1,9 +1,11 @@
 """Regimes from inputs and responses together: found where y alone hides them, and none where there are none."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
-from genbayes.models.regimes import search
+from genbayes.models.regimes import em, search
 from genbayes.models.regimes.em import Regimes, Runs
 from genbayes.models.regimes.search import find_regimes_by_em, is_above
 from genbayes.models.regimes.starts import guess_labels
@@ -62,6 +64,45 @@ def test_many_runs_are_searched_on_few_and_assigned_afterwards(monkeypatch: pyte
     assert found.label.shape == (260, 2)
     right = float(np.mean(found.regime == side))
     assert max(right, 1 - right) > 0.95
+
+
+def test_runs_that_the_search_has_not_seen_bear_out_a_jump_and_not_a_guess() -> None:
+    runs, _ = draw("slope", n=300)
+    few, others = runs.take(np.arange(100)), runs.take(np.arange(100, 300))
+    one = em.plain_regime(few, em.fit_weighted_gp(few, np.ones(100), np.random.default_rng(0)))
+    two = find_regimes_by_em(few, np.random.default_rng(1))
+    assert two.score_of(others).mean() > one.score_of(others).mean() + 0.5
+    assert search._promises(two, one, few, others, is_peak=False)
+    assert not search._promises(one, two, few, others, is_peak=False)
+    shuffled = Runs(others.Z, np.random.default_rng(2).permutation(others.y), others.weight)
+    assert not search._promises(two, one, few, shuffled, is_peak=False)
+
+
+def test_a_number_of_regimes_that_is_refused_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, _ = draw("smooth")
+    one = find_regimes_by_em(runs, np.random.default_rng(1))
+    asked = []
+
+    def candidates() -> Iterator[Regimes]:
+        for k in (2, 3):
+            asked.append(k)
+            yield one
+
+    monkeypatch.setattr(search, "is_better", lambda *given: False)
+    peaks = search.find_regimes(runs.y, runs.weight)
+    assert search._choose(runs, one, candidates(), peaks, np.random.default_rng(0)) is None
+    assert asked == [2]
+
+
+def test_a_fit_of_one_round_that_is_hopeless_is_not_gone_on_with_and_the_best_always_is() -> None:
+    runs, side = draw("slope")
+    rng = np.random.default_rng(0)
+    one = em.one_regime(runs, em.fit_weighted_gp(runs, np.ones(150), rng), rng)
+    good, bad = (em.run_rounds(runs, np.eye(2)[each], 1, rng) for each in (side, rng.integers(2, size=150)))
+    assert good is not None
+    assert bad is not None
+    assert search._worth_going_on([good, bad], one, runs) == [good]
+    assert search._worth_going_on([bad], good.regimes, runs) == []
 
 
 def test_labels_and_scores_are_those_of_bayes_rule_and_left_out_runs() -> None:

@@ -88,6 +88,16 @@ class Regimes:
         """Log density of each run without it, shape (n,)."""
         return np.asarray(logsumexp(np.log(self.unseen) + self.evidence, axis=1))
 
+    def score_of(self, others: Runs) -> FloatArray:
+        """Log density of runs that it has not learnt from, (n,)."""
+        chance = np.ones((len(others), 1)) if self.classifier is None else self.classifier.probabilities(others.Z)
+        evidence = np.empty(chance.shape)
+        for c, (gp, noise) in enumerate(zip(self.gps, self.noises, strict=True)):
+            mean, sd = left_out(gp, others)
+            evidence[:, c] = noise.log_density(others.Z, (others.y - mean) / sd) - np.log(sd)
+        evidence = np.minimum(evidence, MOST_LOG_DENSITY)
+        return np.asarray(logsumexp(np.log(_at_least(chance)) + evidence, axis=1))
+
     def crps(self, runs: Runs) -> FloatArray:
         """CRPS of each run without it, shape (n,)."""
         components = []
@@ -126,12 +136,15 @@ class HasRegimes(Protocol):
     fingerprint_: str
 
 
-def one_regime(
-    runs: Runs, gp: FittedGP, rng: np.random.Generator, n_errors: float = HINT_Z, uneven: Noise | None = None
-) -> Regimes:
-    """All runs in one regime, of a GP that is given, and of what its residuals say of uneven noise if that is known."""
+def plain_regime(runs: Runs, gp: FittedGP) -> Regimes:
+    """All runs in one regime, of a GP that is given, whose noise is even and normal."""
     ones = np.ones((len(runs), 1))
-    return with_noise(runs, Regimes((gp,), (NORMAL,), ones, ones, np.zeros_like(ones)), rng, n_errors, uneven)
+    return Regimes((gp,), (NORMAL,), ones, ones, np.minimum(_log_density(gp, runs), MOST_LOG_DENSITY)[:, None])
+
+
+def one_regime(runs: Runs, gp: FittedGP, rng: np.random.Generator, n_errors: float = HINT_Z) -> Regimes:
+    """All runs in one regime, of a GP that is given, with the noise that it leaves."""
+    return with_noise(runs, plain_regime(runs, gp), rng, n_errors)
 
 
 @dataclass(frozen=True)
@@ -148,13 +161,13 @@ class Round:
 
 
 def run_rounds(
-    runs: Runs, label: FloatArray, nrun_rounds: int, rng: np.random.Generator, last: Round | None = None
+    runs: Runs, label: FloatArray, n_rounds: int, rng: np.random.Generator, last: Round | None = None
 ) -> Round | None:
     """Rounds of EM from labels, (n, k), until they settle: the best of them; None if a regime has too few runs."""
     fewest = max(FEWEST_ROWS, FEWEST_SHARE * float(runs.weight.sum()))
     folds = draw_stratified_folds(runs.Z, label.argmax(axis=1), rng)
     best, highest = last, -np.inf if last is None else _mean(last.regimes, runs)
-    for _ in range(nrun_rounds):
+    for _ in range(n_rounds):
         if (runs.weight @ label).min() < fewest or len(np.unique(label.argmax(axis=1))) < label.shape[1]:
             break
         last = _round(runs, label, folds, rng, last)
@@ -226,9 +239,7 @@ def _log_density(gp: FittedGP, runs: Runs) -> FloatArray:
     return np.asarray(-0.5 * np.log(2 * np.pi) - np.log(sd) - 0.5 * ((runs.y - mean) / sd) ** 2)
 
 
-def with_noise(
-    runs: Runs, regimes: Regimes, rng: np.random.Generator, n_errors: float = HINT_Z, uneven: Noise | None = None
-) -> Regimes:
+def with_noise(runs: Runs, regimes: Regimes, rng: np.random.Generator, n_errors: float = HINT_Z) -> Regimes:
     """The regimes with the noise that each GP leaves, and the evidence that follows; a hint of it is enough here.
 
     Where numbers of regimes are compared, noise that is not noticed would pass for a regime.
@@ -239,7 +250,7 @@ def with_noise(
         mean, sd = left_out(gp, runs)
         r = (runs.y - mean) / sd
         weight = runs.weight[own] * regimes.label[own, c]
-        noise, density = fit_noise(runs.Z[own], r[own], weight, rng, n_errors, uneven)
+        noise, density = fit_noise(runs.Z[own], r[own], weight, rng, n_errors)
         noises.append(noise)
         evidence[:, c] = noise.log_density(runs.Z, r) - np.log(sd)
         evidence[own, c] = density - np.log(sd[own])

@@ -170,7 +170,7 @@ class BoundaryFeatures(FeatureMap):
         scaler = InputScaler.learn(data.X, data.weight)
         runs = Runs(scaler.transform(data.X), (data.y - center) / spread, data.weight)
         found = search_regimes(runs, rng, wanted)
-        if found is None:
+        if len(found) == 1:
             return None
         classifier, unseen = fit_classifier(runs.Z, relative_evidence(found.evidence), found.label, data.weight, rng)
         return self._adopt(replace(found, classifier=classifier, unseen=unseen), scaler, data)

@@ -21,6 +21,7 @@ from genbayes.persistence import State
 
 FEWEST = 60  # residuals that a shape or a pace of noise is learnt from
 MOST_FOR_SCALE, MOST_FOR_SHAPE = 1_000, 2_000  # of which as many say the same
+FEW_FOR_SCALE = 400  # that say where to look, and whether to
 FLOOR = 0.1  # added to |r| before its logarithm, so that residuals near 0 say no more than that they are small
 POWERS = np.linspace(0.0, 3.0, 31)  # of the smoothed log |r|, tried for log h
 TAIL, TAIL_SD = 0.02, 4.0  # share and sd of a wide normal beside the kernel density: an outlier is not impossible
@@ -97,12 +98,7 @@ NORMAL = Noise()
 
 
 def fit_noise(
-    Z: FloatArray,
-    r: FloatArray,
-    weight: FloatArray,
-    rng: np.random.Generator,
-    n_errors: float = MIN_Z,
-    uneven: Noise | None = None,
+    Z: FloatArray, r: FloatArray, weight: FloatArray, rng: np.random.Generator, n_errors: float = MIN_Z
 ) -> tuple[Noise, FloatArray]:
     """Learn the noise from standardised left-out residuals.
 
@@ -112,7 +108,6 @@ def fit_noise(
         weight: Positive weights, shape (n,).
         rng: Chooses rows where there are many.
         n_errors: Standard errors by which left-out residuals must be more probable.
-        uneven: What `fit_scale` makes of these residuals, where it has been asked.
 
     Returns:
         The noise, and the log density of each residual by what the others say, shape (n,).
@@ -128,7 +123,7 @@ def fit_noise(
     size = float(np.sqrt(np.average(r**2, weights=weight)))
     if len(r) < FEWEST or float(weight.sum()) < FEWEST or not 1 / TYPICAL < size < TYPICAL:
         return best, density
-    uneven = uneven or fit_scale(Z, r, weight, rng)
+    uneven = fit_scale(Z, r, weight, rng)
     h = uneven.scale_left_out(Z)
     if is_gain(found := _normal(r, h), density, weight, n_errors):
         best, density = uneven, found
@@ -172,15 +167,27 @@ def _normal(r: FloatArray, h: FloatArray) -> FloatArray:
 def fit_scale(Z: FloatArray, r: FloatArray, weight: FloatArray, rng: np.random.Generator) -> Noise:
     """The h that makes normal residuals most probable, along the smoothed log |r|; r^2 / h^2 has mean 1."""
     rows = np.sort(rng.permutation(len(r))[:MOST_FOR_SCALE])
+    Z, r, weight = Z[rows], r[rows], weight[rows]
     u = np.log(np.abs(r) + FLOOR)
-    centre, spread = float(u[rows].mean()), max(float(u[rows].std()), 1e-6)
-    pace = fit_gp(Replicates.collect(Z[rows], (u[rows] - centre) / spread, weight[rows]), rng, n_starts=1)
-    smooth = pace.leave_out(Z[rows])[0]
-    share = weight[rows] / weight[rows].sum()
+    u = (u - float(u.mean())) / max(float(u.std()), 1e-6)
+    groups = Replicates.collect(Z, u, weight)
+    few = groups.take(np.sort(rng.permutation(len(groups))[:FEW_FOR_SCALE]))
+    pace = FittedGP.at(fit_gp(few, rng, n_starts=1).parameters, groups, rng)
+    quick = _along(pace, Z, r, weight)
+    if len(few) == len(groups) or not is_gain(
+        _normal(r, quick.scale_left_out(Z)), _normal(r, np.ones(len(r))), weight, 0
+    ):
+        return quick
+    return _along(fit_gp(groups, rng, start=pace.parameters), Z, r, weight)
+
+
+def _along(pace: FittedGP, Z: FloatArray, r: FloatArray, weight: FloatArray) -> Noise:
+    """The power of the smoothed log |r| that makes residuals most probable, (n, p), (n,) and (n,)."""
+    smooth, share = pace.leave_out(Z)[0], weight / weight.sum()
 
     def fit(power: float) -> tuple[float, float]:
         log_h = power * smooth
-        shift = 0.5 * float(np.log(max(share @ (r[rows] * np.exp(-log_h)) ** 2, 1e-12)))
+        shift = 0.5 * float(np.log(max(share @ (r * np.exp(-log_h)) ** 2, 1e-12)))
         return shift + float(share @ log_h), shift  # the loss, up to a constant
 
     losses = [fit(float(power)) for power in POWERS]

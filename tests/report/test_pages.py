@@ -14,6 +14,7 @@ import pytest
 
 from genbayes import AutoSurrogate, Campaign
 from genbayes.auto import SelectionReport
+from genbayes.auto.surrogate import Combination
 from genbayes.campaign.learning_curve import LearningCurve
 from genbayes.data import Choice, Log
 from genbayes.errors import InvalidInput, UnwritableFile
@@ -227,10 +228,15 @@ def test_the_training_shown_is_that_of_the_network_with_most_weight_and_marks_th
 
 
 def test_regimes_are_those_of_the_largest_model_that_knows_more_than_one() -> None:
-    knows = {word: SimpleNamespace(map_regimes=lambda word=word: word) for word in ("small", "large", None)}
-    joined = SimpleNamespace(models=[knows["small"], knows["large"], knows[None], 1], weights=[0.1, 0.2, 0.3, 0.4])
-    assert find_regime_map(SimpleNamespace(combination_=joined)) == "large"
-    assert find_regime_map(knows[None]) is None
+    def knowing(word: str | None) -> SimpleNamespace:
+        return SimpleNamespace(map_regimes=lambda names: word and (word, names))
+
+    auto, models = AutoSurrogate(), (knowing("small"), knowing("large"), knowing(None), 1)
+    auto.combination_ = Combination("pool", models, np.array([0.1, 0.2, 0.3, 0.4]))
+    assert find_regime_map(auto) == ("large", None)
+    auto.feature_names_in_ = np.array(["mach", "alpha"], dtype=object)
+    assert find_regime_map(auto) == ("large", ["mach", "alpha"])
+    assert find_regime_map(SimpleNamespace()) is None
 
 
 def test_the_page_of_a_model_of_jumps_shows_where_its_regimes_lie(read, tmp_path: Path) -> None:

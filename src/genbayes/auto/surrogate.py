@@ -170,12 +170,18 @@ class AutoSurrogate(ScaledSurrogate):
             "training time": f"{self.report_.seconds:.1f} s",
         }
 
-    def map_regimes(self) -> RegimeMapLike | None:
-        """Where regimes lie, by the chosen model of largest weight that has found any; None if none has."""
+    def map_regimes(self, *, names: Sequence[str] | None = None) -> RegimeMapLike | None:
+        """Where regimes lie, by the chosen model of largest weight that has found any; None if none has.
+
+        Args:
+            names: Of the inputs, d of them; None for those seen in `fit`.
+        """
         check_is_fitted(self, "combination_")
         joined = self.combination_
         models = [joined.models[k] for k in np.argsort(-joined.weights, kind="stable")]
-        maps = (model.map_regimes() for model in models if isinstance(model, MapsRegimes))
+        if names is None and hasattr(self, "feature_names_in_"):
+            names = self._names()
+        maps = (model.map_regimes(names=names) for model in models if isinstance(model, MapsRegimes))
         return next((found for found in maps if found is not None), None)
 
     def plot(self, ax: Any = None) -> Any:

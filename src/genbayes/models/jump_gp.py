@@ -170,11 +170,12 @@ class _JumpSurrogate(GPSurrogate):
         """The components mixed with weights of shape (n, k)."""
         return components[0] if len(components) == 1 else Mixture(components, weight)
 
-    def map_regimes(self, n_values: int = N_VALUES) -> RegimeMap | None:
+    def map_regimes(self, n_values: int = N_VALUES, *, names: Sequence[str] | None = None) -> RegimeMap | None:
         """Probabilities of the regimes over the two inputs that matter most; None for one regime (`map_classifier`).
 
         Args:
             n_values: Values of each input.
+            names: Of the inputs, d of them; None for those seen in `fit`.
         """
         check_is_fitted(self, "seconds_")
         scaler, classifier = self.input_scaler_, self.gp_.classifier
@@ -183,7 +184,7 @@ class _JumpSurrogate(GPSurrogate):
         Z, regime = self._by_regime()
         coded = [column for column, _ in scaler.categorical]
         return map_classifier(
-            replace(classifier, front=scaler), scaler.inverse(Z), regime, self._names(), coded, n_values
+            replace(classifier, front=scaler), scaler.inverse(Z), regime, names or self._names(), coded, n_values
         )
 
     def plot(self, ax: Any = None) -> Any:

@@ -7,6 +7,7 @@ network of one member has the method but nothing to say.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -187,8 +188,12 @@ class HasSummary(Protocol):
 class MapsRegimes(Protocol):
     """Knows where regimes of the response lie."""
 
-    def map_regimes(self) -> RegimeMapLike | None:
-        """Probabilities of the regimes over the inputs that matter most, to be drawn; None where there is one."""
+    def map_regimes(self, *, names: Sequence[str] | None = None) -> RegimeMapLike | None:
+        """Probabilities of the regimes over the inputs that matter most, to be drawn; None where there is one.
+
+        Args:
+            names: Of the inputs, d of them; None for those seen in `fit`.
+        """
 
 
 @runtime_checkable

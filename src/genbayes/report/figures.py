@@ -77,9 +77,8 @@ def find_history(model: object) -> History | None:
 
 
 def find_regime_map(model: object) -> RegimeMapLike | None:
-    """Where regimes lie, by the model itself or, in an automatic choice, the one of largest weight that knows."""
-    found = (part.map_regimes() for part in _parts(model) if isinstance(part, MapsRegimes))
-    return next((regimes for regimes in found if regimes is not None), None)
+    """Where regimes lie, if the model knows."""
+    return model.map_regimes() if isinstance(model, MapsRegimes) else None
 
 
 def _parts(model: object) -> Iterator[object]:

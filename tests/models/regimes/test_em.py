@@ -56,7 +56,9 @@ def test_a_response_without_any_sign_is_not_searched(monkeypatch: pytest.MonkeyP
     assert len(found_in("smooth")[0]) == 1
 
 
-def test_few_runs_for_many_inputs_are_searched_only_where_levels_of_y_lie_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_runs_for_many_inputs_are_searched_only_where_levels_of_y_lie_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     runs, side = draw("slope", n=40)
     more = np.random.default_rng(2).uniform(-1.7, 1.7, (40, 7))
     apart = Runs(np.hstack([runs.Z, more]), 9.0 * side + 0.1 * runs.y, np.ones(40))

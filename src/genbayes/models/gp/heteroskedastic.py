@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -168,7 +168,7 @@ def fit_heteroskedastic_gp(
 
     reported(1, constant)
     found = reported(2, climb_jointly(few, constant))
-    found = reported(3, climb_jointly(learnt, found))
+    found = reported(3, _with_best_kernel(climb_jointly(learnt, found), learnt))
     if found.log_posterior >= constant.log_posterior + WORTHWHILE:
         uneven = FittedHeteroskedasticGP(_condition(found, learnt, learnt, rng, exact_limit), found.noise)
         if _is_clearly_better(uneven, FittedHeteroskedasticGP(stationary, constant.noise), learnt):
@@ -179,6 +179,16 @@ def fit_heteroskedastic_gp(
     near, kernel = stationary.parameters, stationary.kernel
     latent = fit_gp(runs, rng, n_starts=n_starts, exact_limit=exact_limit, kernel=kernel, start=near)
     return FittedHeteroskedasticGP(latent, constant.noise)
+
+
+def _with_best_kernel(found: NoisyGP, runs: Replicates) -> NoisyGP:
+    """The same with a Matern-5/2 kernel where that has the higher posterior.
+
+    The kernel that suits the stationary GP had to make do with even noise, which may hide what the mean does.
+    """
+    if found.kernel == "matern52":
+        return found
+    return max(found, climb_jointly(runs, replace(found, kernel="matern52")), key=lambda gp: gp.log_posterior)
 
 
 def _looks_deterministic(parameters: GPParameters, runs: Replicates) -> bool:

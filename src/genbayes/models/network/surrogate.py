@@ -327,13 +327,18 @@ class QuantileSurrogate(ScaledSurrogate):
             )
         return self.failure_.probability(self._checked(X))
 
-    def map_regimes(self) -> RegimeMap | None:
-        """Where `BoundaryFeatures` found regimes, runs coloured by the regime that is more probable; None for one."""
+    def map_regimes(self, *, names: Sequence[str] | None = None) -> RegimeMap | None:
+        """Where `BoundaryFeatures` found regimes, runs coloured by the regime that is more probable; None for one.
+
+        Args:
+            names: Of the inputs, d of them; None for those seen in `fit`.
+        """
         check_is_fitted(self, "network_")
         for each in self.features_:
             if isinstance(each, BoundaryFeatures) and each.classifier_ is not None:
                 X = self.input_scaler_.inverse(self.coverage_.inputs)[:, : each.n_inputs_]
-                names = getattr(self, "feature_names_in_", [f"x{j + 1}" for j in range(self.n_features_in_)])
+                if names is None:
+                    names = getattr(self, "feature_names_in_", [f"x{j + 1}" for j in range(self.n_features_in_)])
                 coded = [coder.column for coder in self.coders_]
                 return map_classifier(each.classifier_, X, None, names, coded) if X.shape[1] == len(names) else None
         return None

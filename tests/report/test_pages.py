@@ -234,7 +234,7 @@ def test_regimes_are_those_of_the_largest_model_that_knows_more_than_one() -> No
     auto, models = AutoSurrogate(), (knowing("small"), knowing("large"), knowing(None), 1)
     auto.combination_ = Combination("pool", models, np.array([0.1, 0.2, 0.3, 0.4]))
     assert find_regime_map(auto) == ("large", None)
-    auto.feature_names_in_ = np.array(["mach", "alpha"], dtype=object)
+    auto.feature_names_in_, auto.n_features_in_ = np.array(["mach", "alpha"], dtype=object), 2
     assert find_regime_map(auto) == ("large", ["mach", "alpha"])
     assert find_regime_map(SimpleNamespace()) is None
 

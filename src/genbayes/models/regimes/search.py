@@ -42,9 +42,7 @@ MOST_ROWS = 2_000  # that numbers of regimes are compared on
 LOOK_ROWS = 1_000  # of which a GP says whether to search, where there are more than those
 N_FIRST, N_MORE = 2, 5  # rounds of each start, and of the best
 FEWEST_INPUTS = 20  # distinct ones: with fewer there is no telling regimes from chance
-RUNS_AN_INPUT = (
-    5  # distinct ones for each input and the mean: with fewer only levels of y that lie apart are looked into
-)
+RUNS_AN_INPUT = 5  # distinct ones: with fewer only levels of y that lie apart are looked into
 FEWEST_TO_CUT = 60  # runs of a regime that may be two
 ENOUGH_OTHERS = 200  # runs that the search has not seen, to ask whether they bear out what it found
 HOPELESS = 3.0  # standard errors by which a fit of one round may be behind and still come first
@@ -123,8 +121,8 @@ def search_regimes(
 def _is_worth_a_search(
     seen: Runs, one: Regimes, n_regimes: int | None, peaks: GaussianMixture, rng: np.random.Generator
 ) -> bool:
-    n_distinct, is_apart = len(np.unique(seen.Z, axis=0)), n_regimes is not None or _count_peaks(seen) > 1
-    if n_distinct < FEWEST_INPUTS or (n_distinct < RUNS_AN_INPUT * (seen.Z.shape[1] + 1) and not is_apart):
+    n_distinct, is_apart = len(np.unique(seen.Z, axis=0)), n_regimes is not None or _count_peaks(peaks) > 1
+    if n_distinct < FEWEST_INPUTS or (n_distinct < RUNS_AN_INPUT * seen.Z.shape[1] and not is_apart):
         return False
     if n_regimes is not None or len(peaks) > 1 or not one.is_plain:
         return True

@@ -94,7 +94,7 @@ FIT: list[tuple[Callable, str]] = [
     (lambda X, y: (X[:9], y[:9]), "At least 10 runs are needed; the table has 9"),
     (lambda X, y: (np.empty((60, 0)), y), r"0 feature\(s\)"),
     (lambda X, y: (X, np.column_stack([y, y])), r"y should be a 1d array, got an array of shape \(60, 2\)"),
-    (lambda X, y: (X, GAS.astype(object)), "y must be numbers, got text: could not convert string to float"),
+    (lambda X, y: (X, GAS.astype(object)), "y must be numbers, got .O2.; repair or drop such rows"),
     (lambda X, y: (X, y, -np.ones(60)), "Negative values in data passed to `sample_weight`"),
     (lambda X, y: (X, y, np.zeros(60)), "Sample weights must contain at least one non-zero number"),
     (

@@ -138,7 +138,7 @@ class AutoSurrogate(ScaledSurrogate):
         models = tuple(trials.model_of(name) for name in in_order)
         shares = np.array([weights[name] for name in in_order])
         self.combination_ = Combination(stack.kind, models, shares, bounds, stack.spread)
-        self.report_ = write_report(trials, names, stack, rows, unseen, findings, facts, self._names())
+        self.report_ = write_report(trials, names, stack, rows, unseen, findings, facts, self._input_names())
         return self
 
     def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
@@ -180,7 +180,7 @@ class AutoSurrogate(ScaledSurrogate):
         joined = self.combination_
         models = [joined.models[k] for k in np.argsort(-joined.weights, kind="stable")]
         if names is None and hasattr(self, "feature_names_in_"):
-            names = self._names()
+            names = self._input_names()
         maps = (model.map_regimes(names=names) for model in models if isinstance(model, MapsRegimes))
         return next((found for found in maps if found is not None), None)
 
@@ -250,9 +250,6 @@ class AutoSurrogate(ScaledSurrogate):
         if limit is not None:
             limit = check_nonnegative(limit, "time_limit", strictly=True)
         return as_bounds(self.y_bounds), Clock(limit)
-
-    def _names(self) -> list[str]:
-        return [str(n) for n in getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])]
 
 
 def _unseen_table(trials: Trials, rows: IntArray, stack: Stack, Q: FloatArray) -> FloatArray:

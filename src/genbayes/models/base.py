@@ -289,6 +289,10 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         """Lines of `summary` that belong to this model alone."""
         return {}
 
+    def _input_names(self) -> list[str]:
+        """What the columns seen in `fit` are called; x1, x2, ... if they had no names."""
+        return [str(n) for n in getattr(self, "feature_names_in_", [f"x{j + 1}" for j in range(self.n_features_in_)])]
+
     def _normal(self, mean: FloatArray, variance: FloatArray) -> Normal:
         """Normal distributions in the units of y from mean and variance on the scaled response, each (n,)."""
         scaler = self.response_scaler_

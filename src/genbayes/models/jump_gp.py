@@ -12,6 +12,7 @@ one GP for each regime; ModularJumpGP one GP for all, of which the regime is a f
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -184,7 +185,7 @@ class _JumpSurrogate(GPSurrogate):
         Z, regime = self._by_regime()
         coded = [column for column, _ in scaler.categorical]
         return map_classifier(
-            replace(classifier, front=scaler), scaler.inverse(Z), regime, names or self._names(), coded, n_values
+            replace(classifier, front=scaler), scaler.inverse(Z), regime, names or self._input_names(), coded, n_values
         )
 
     def plot(self, ax: Any = None) -> Any:
@@ -195,12 +196,9 @@ class _JumpSurrogate(GPSurrogate):
         """
         return plot_map(self.map_regimes(), ax)
 
+    @abstractmethod
     def _by_regime(self) -> tuple[FloatArray, IntArray]:
         """Scaled inputs of the runs that count for a regime more than for others, (m, p), and the regime, (m,)."""
-        raise NotImplementedError
-
-    def _names(self) -> list[str]:
-        return [str(n) for n in getattr(self, "feature_names_in_", [f"x{j + 1}" for j in range(self.n_features_in_)])]
 
     def _leaves_out(self) -> LeavesOut | None:
         """The one GP, where there is one regime of even, normal noise; other noise is learnt from left-out runs too."""

@@ -218,11 +218,15 @@ def test_uneven_noise_that_says_less_of_runs_left_out_is_dropped(monkeypatch: py
     assert fit(*draw()).is_homoskedastic
 
 
-def test_given_the_stationary_gp_of_the_same_runs_it_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def with_stationary() -> tuple[np.ndarray, np.ndarray, StationaryGP]:
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(50, 2))
     y = np.sin(5 * X[:, 0]) + 0.1 * rng.standard_normal(50)
-    base = StationaryGP(random_state=0).fit(X, y)
+    return X, y, StationaryGP(random_state=0).fit(X, y)
+
+
+def test_given_the_stationary_gp_of_the_same_runs_it_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, base = with_stationary()
     starts: list[object] = []
 
     def fit_gp(*arguments: object, start: object = None, **settings: object) -> FittedGP:
@@ -237,10 +241,7 @@ def test_given_the_stationary_gp_of_the_same_runs_it_is_not_fitted_again(monkeyp
 
 
 def test_given_the_stationary_gp_of_other_runs_the_search_begins_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(50, 2))
-    y = np.sin(5 * X[:, 0]) + 0.1 * rng.standard_normal(50)
-    base = StationaryGP(random_state=0).fit(X, y)
+    X, y, base = with_stationary()
     starts: list[object] = []
     real = heteroskedastic.fit_gp
 
@@ -262,3 +263,18 @@ def test_a_simulator_without_noise_that_is_lively_in_a_corner_is_not_taken_for_n
     y = 1 / (1.05 - X[:, 0] * X[:, 1])
     y = y + noise * np.exp(4 * (X[:, 0] - 1)) * y.std() * rng.standard_normal(100)
     assert HeteroskedasticGP(random_state=0).fit(X, y).summary()["noise"] == expected
+
+
+@pytest.mark.parametrize(
+    ("mean", "kernel"),
+    [(lambda x: 4 * np.abs(x - 0.1), "matern52"), (np.sin, "squared-exponential")],
+    ids=["kink", "smooth"],
+)
+def test_the_mean_has_the_kernel_that_suits_it_with_uneven_noise(mean: Any, kernel: str) -> None:
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(-1.7, 1.7, 150))
+    y = mean(x) + np.exp(x - 3) * rng.standard_normal(150)
+    runs = Replicates.collect(x[:, None], (y - y.mean()) / y.std(), np.ones(150))
+    gp = fit_heteroskedastic_gp(runs, rng, kernel="squared-exponential")
+    assert not gp.is_homoskedastic
+    assert gp.latent.kernel == kernel

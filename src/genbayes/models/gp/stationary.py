@@ -8,6 +8,7 @@ a GP share.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -323,9 +324,9 @@ class GPSurrogate(ScaledSurrogate):
         are_alike = ours.n_outputs == theirs.n_outputs and np.array_equal(ours.bend > 0, theirs.bend > 0)
         return base.gp_ if are_alike else None
 
+    @abstractmethod
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedProcess:
         """The GP fitted to scaled runs."""
-        raise NotImplementedError
 
     def _learn(self, runs: ScaledRuns, rng: np.random.Generator) -> None:
         with show_progress(f"fitting {type(self).__name__}", bool(self.verbose)) as report:
@@ -371,8 +372,8 @@ class GPSurrogate(ScaledSurrogate):
         Z, columns = gp.runs.Z, self.input_scaler_.numeric
         still = [columns[k] for k in np.flatnonzero(np.ptp(Z[:, : len(columns)], axis=0) == 0)]
         if still:
-            names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-            facts["constant inputs"] = f"{', '.join(str(names[j]) for j in still)}; nothing is learnt of them"
+            names = self._input_names()
+            facts["constant inputs"] = f"{', '.join(names[j] for j in still)}; nothing is learnt of them"
         if len(Z) > 1 and (n_twins := int(np.sum(~stand_alone(Z / gp.length_scales)))):
             facts["near twins"] = f"{n_twins} inputs lie almost where another does; they do not set the spread factor"
         if gp.jitter > 0:

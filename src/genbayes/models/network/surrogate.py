@@ -328,19 +328,13 @@ class QuantileSurrogate(ScaledSurrogate):
         return self.failure_.probability(self._checked(X))
 
     def map_regimes(self, *, names: Sequence[str] | None = None) -> RegimeMap | None:
-        """Where `BoundaryFeatures` found regimes, runs coloured by the regime that is more probable; None for one.
-
-        Args:
-            names: Of the inputs, d of them; None for those seen in `fit`.
-        """
+        """Where `BoundaryFeatures` found regimes, runs coloured by the regime that is more probable; None for one."""
         check_is_fitted(self, "network_")
         for each in self.features_:
             if isinstance(each, BoundaryFeatures) and each.classifier_ is not None:
                 X = self.input_scaler_.inverse(self.coverage_.inputs)[:, : each.n_inputs_]
-                if names is None:
-                    names = getattr(self, "feature_names_in_", [f"x{j + 1}" for j in range(self.n_features_in_)])
-                coded = [coder.column for coder in self.coders_]
-                return map_classifier(each.classifier_, X, None, names, coded) if X.shape[1] == len(names) else None
+                called, coded = names or self._input_names(), [coder.column for coder in self.coders_]
+                return map_classifier(each.classifier_, X, None, called, coded) if X.shape[1] == len(called) else None
         return None
 
     def summary(self) -> dict[str, str]:

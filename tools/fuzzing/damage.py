@@ -63,8 +63,8 @@ def count_values(tree: Any) -> int:
     while stack:
         node = stack[-1]
         inner = [part for part in (node.values() if isinstance(node, dict) else node) if isinstance(part, (dict, list))]
-        if missing := [part for part in inner if id(part) not in counted]:
-            stack += missing
+        if missing := {id(part): part for part in inner if id(part) not in counted}:
+            stack += missing.values()  # each once, though it may be referred to a thousand times
         else:
             counted[id(node)] = len(node) + sum(counted[id(part)] for part in inner)
             stack.pop()

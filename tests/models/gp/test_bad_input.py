@@ -88,7 +88,7 @@ def test_a_jitter_is_told_in_the_summary() -> None:
 @pytest.mark.parametrize(
     ("design", "said"),
     [
-        ("a constant column", {"constant inputs": "x2; nothing is learnt of them"}),
+        ("a constant column", {"constant inputs": "x3; nothing is learnt of them"}),
         (
             "nearly repeated",
             {"near twins": "40 inputs lie almost where another does; they do not set the spread factor"},

@@ -139,7 +139,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_measured(
 def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["jumps", "honestly"])
-    assert "jumps has the parts classifier, honesty, got 'honestly'" in capsys.readouterr().err
+    assert "jumps has the parts classifier, honesty, members, got 'honestly'" in capsys.readouterr().err
 
 
 def test_a_model_is_timed_until_a_fit_takes_too_long() -> None:

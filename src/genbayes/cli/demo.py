@@ -76,7 +76,7 @@ def demo(
         return
     _print_fan(model, table)
     titles = [entry.title for entry in model.report_.entries if entry.weight > 0]
-    print_sentence(f"Chosen on {len(learn)} runs: {' and '.join(titles)}", style="bold")
+    print_sentence(f"Chosen on {len(learn)} runs: {', '.join(titles)}", style="bold")
     print_sentence(f"{model.report_.reason}\n")
     print_scores(scores, f"Fitted in {seconds:.1f} s; scored on the {len(held)} runs held out")
     print_sentence(beyond)

@@ -79,8 +79,8 @@ class Diagnostics:
         n_out = int(((self.pit_counts < low) | (self.pit_counts > high)).sum())
         if self.findings or not n_out:
             return verdict
-        lie = "lies" if n_out == 1 else "lie"
-        bars = f"{n_out} of {len(self.pit_counts)} bars of the PIT histogram {lie} outside their band"
+        lie = "lies outside its band" if n_out == 1 else "lie outside their bands"
+        bars = f"{n_out} of {len(self.pit_counts)} bars of the PIT histogram {lie}"
         return f"{verdict} But {bars}, as happens to 5% of calibrated models."
 
     def to_dict(self) -> dict[str, Any]:

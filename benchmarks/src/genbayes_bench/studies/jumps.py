@@ -1,4 +1,4 @@
-"""Where responses jump: how often the classifier names the regime rightly, and what honest features are worth.
+"""Where responses jump: how often the classifier names the regime rightly, what honest features and members are worth.
 
 How GBC-Aug compares with its rivals there is the study "augmentation".
 """
@@ -60,6 +60,17 @@ def measure_honesty() -> Iterator[Line]:
         yield Line(what, mean_text(seen - honest, 5), "reported", None, detail)
 
 
+def measure_members() -> Iterator[Line]:
+    """Five members and one, both of them on one shared boundary; without it the paper finds that five are worse."""
+    draws = problems() | {f"BGP d={d}": partial(draw_bgp, d) for d in (2, 3, 4)}
+    for name, draw in draws.items():
+        one, five = np.array([_one_and_five(draw(replicate)) for replicate in range(N_REPLICATES)]).T
+        change = 100 * (five / one - 1)
+        what = f"{name}, n at most {N_FEW:,}: CRPS of five members over that of one, in percent"
+        detail = f"one {mean_text(one, 5)}, five {mean_text(five, 5)}"
+        yield Line(what, mean_text(change, 1), "at most 0", bool(change.mean() <= 0), detail)
+
+
 def _learn_boundary(split: Split) -> BoundaryFeatures:
     boundary = BoundaryFeatures()
     boundary.fit_transform(Dataset.merged(split.X_train, split.y_train), np.random.default_rng(0))
@@ -100,4 +111,16 @@ def _honest_and_seen(split: Split) -> tuple[float, float]:
     return scores[0], scores[1]
 
 
-PARTS: Mapping[str, Part] = {"classifier": measure_classifier, "honesty": measure_honesty}
+def _one_and_five(split: Split) -> tuple[float, float]:
+    """CRPS of GBC-Aug with one member and with five, the boundary the same."""
+    X, y = split.X_train[:N_FEW], split.y_train[:N_FEW]
+    models = [QuantileSurrogate(features=BoundaryFeatures(), n_members=k, random_state=0).fit(X, y) for k in (1, 5)]
+    one, five = (float(m.predict_distribution(split.X_test).crps(split.y_test).mean()) for m in models)
+    return one, five
+
+
+PARTS: Mapping[str, Part] = {
+    "classifier": measure_classifier,
+    "honesty": measure_honesty,
+    "members": measure_members,
+}

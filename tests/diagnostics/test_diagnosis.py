@@ -322,6 +322,6 @@ def test_a_bar_outside_its_band_is_told_though_the_curves_are_fine() -> None:
     strayed = replace(found, pit_counts=counts, pit_band=(1.0, counts[4]))
     assert strayed.calibrated
     assert strayed.sentence == (
-        f"No sign of miscalibration in 500 rows. But 1 of {len(counts)} bars of the PIT histogram lies outside their "
+        f"No sign of miscalibration in 500 rows. But 1 of {len(counts)} bars of the PIT histogram lies outside its "
         "band, as happens to 5% of calibrated models."
     )

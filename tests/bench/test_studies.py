@@ -54,7 +54,7 @@ def test_every_variant_is_fitted_and_scored(name: str, monkeypatch: pytest.Monke
     registry = load_registry()
     part = registry.protocol("phantom", "part")
     registry.protocols["phantom", "part"] = replace(part, n_train=60, n_test=40, n_epochs=3)
-    monkeypatch.setattr("genbayes.models.network.recipes.MOST_EPOCHS", 3)
+    monkeypatch.setattr("genbayes.models.network.plans.MOST_EPOCHS", 3)
     found = measure(Job("phantom", "part", name, 60, 0), registry)
     assert found.error is None
     columns = {column for study in ALONE if name in study.names[1:] for column in study.columns}

@@ -176,7 +176,7 @@ def write_tables_of_a_reader(folder: Path) -> None:
 def test_the_examples_of_a_page_run_and_show_what_they_give(page: Path, empty_folder: Path, monkeypatch) -> None:
     if page == README:
         write_tables_of_a_reader(empty_folder)
-        monkeypatch.setattr("genbayes.models.network.recipes.MOST_EPOCHS", 100)  # it shows no results that depend on it
+        monkeypatch.setattr("genbayes.models.network.plans.MOST_EPOCHS", 100)  # it shows no results that depend on it
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
         assert block.language in ("python", "console", "text")  # formulas and layouts are text

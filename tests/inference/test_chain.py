@@ -8,7 +8,7 @@ from genbayes.inference.chain import Chain, ChainShape, Mixtures
 from genbayes.inference.chain_step import ChainStep
 from genbayes.inference.chain_training import chain_loss
 from genbayes.inference.sharpening import sharpen
-from genbayes.training.averaging import FlatWeights
+from genbayes.training.loop import FlatWeights
 
 INF = np.inf
 

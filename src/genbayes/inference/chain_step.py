@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid, silu
 
 from genbayes.inference.chain import LOG_SCALES, OUTSIDE, Chain
-from genbayes.models.network.step import gradient
+from genbayes.models.network.fit import gradient
 
 POOL = 1 << 17  # Bernoulli draws of each conditional that dropout masks are read from, at other places in every step
 

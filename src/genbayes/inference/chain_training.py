@@ -22,8 +22,7 @@ from genbayes.inference.chain_step import ChainStep
 from genbayes.inference.sharpening import sharpen
 from genbayes.progress import Report
 from genbayes.seeding import torch_generator
-from genbayes.training.averaging import AveragedAdam, BestWeights, FlatWeights
-from genbayes.training.loop import draw_batches
+from genbayes.training.loop import AveragedAdam, BestWeights, FlatWeights, draw_batches
 
 SHARE_HELD_OUT, MOST_HELD_OUT = 0.1, 2_000  # pairs that say when to stop; the estimator keeps as many for checks
 MANY_PARAMETERS = 6  # beyond, fewer members are mixed: time grows with their number

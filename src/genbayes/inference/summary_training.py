@@ -16,8 +16,7 @@ from genbayes.inference.chain_training import ChainSettings, chain_loss, limit_g
 from genbayes.inference.summaries import Array, LearntSummary
 from genbayes.progress import Report
 from genbayes.seeding import torch_generator
-from genbayes.training.averaging import AveragedAdam, FlatWeights
-from genbayes.training.loop import draw_batches
+from genbayes.training.loop import AveragedAdam, FlatWeights, draw_batches
 
 SETTINGS = ChainSettings(n_steps=2_000, batch_size=128, learning_rate=3e-3, dropout=(0.0,), patience=10)
 N_JUDGES = 1_000  # held-out pairs that say when to stop, at most

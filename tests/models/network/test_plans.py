@@ -14,9 +14,17 @@ from genbayes.errors import OutOfReach
 from genbayes.metrics import coverage
 from genbayes.models.base import ScaledRuns
 from genbayes.models.network import DEFAULT, IQNSettings, LossWeights, NetworkShape, Rows, fit_iqn
-from genbayes.models.network.fit import choose_spread, stretch
-from genbayes.models.network.plans import N_FOURIER, Plan, Race, Runner, best_of, fourier_plan, measure_relevance
-from genbayes.models.network.recipes import fast_settings
+from genbayes.models.network.ensemble import choose_spread, stretch
+from genbayes.models.network.plans import (
+    N_FOURIER,
+    Plan,
+    Race,
+    Runner,
+    best_of,
+    fast_settings,
+    fourier_plan,
+    measure_relevance,
+)
 from genbayes.training import TrainingSettings
 
 

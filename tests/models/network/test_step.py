@@ -4,10 +4,9 @@ import pytest
 import torch
 
 from genbayes.models.network import DEFAULT, IQNSettings, NetworkShape, PriorIQN, Rows, unbiased_loss
-from genbayes.models.network.fit import begin_iqn
-from genbayes.models.network.step import N_LEVELS, FastStep, Masks
+from genbayes.models.network.fit import N_LEVELS, FastStep, Masks, begin_iqn
 from genbayes.training import TrainingSettings
-from genbayes.training.averaging import FlatWeights
+from genbayes.training.loop import FlatWeights
 
 N_ROWS, N_INPUTS, N_MEMBERS, N_TAU = 60, 9, 2, 4
 

@@ -1,6 +1,7 @@
 """The implicit quantile network: layers, priors, loss, training, and the surrogate that stands on it."""
 
-from genbayes.models.network.fit import IQNSettings, Rows, fit_iqn, held_out_quantiles, held_out_scores
+from genbayes.models.network.ensemble import held_out_quantiles, held_out_scores
+from genbayes.models.network.fit import IQNSettings, Rows, fit_iqn
 from genbayes.models.network.iqn import IQN, NetworkShape, PriorIQN
 from genbayes.models.network.loss import (
     DEFAULT,

@@ -2,9 +2,13 @@
 
 Members are pooled as a mixture (paper section 5.2), F = mean_k F_k, which is wider than any average of quantiles
 where members disagree. What they disagree on is what the ensemble does not know of the mean: epistemic only.
+Rows that members held out score them, and tell how far quantiles should lie apart: a network that has learnt its
+training rows a little too well states them too close together.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,11 +19,16 @@ from genbayes.data.scaling import ResponseScaler
 from genbayes.distribution import Normal, QuantileFunction
 from genbayes.distribution.pooling import pool_members
 from genbayes.distribution.quantile_function import GRID, N_TAIL
-from genbayes.models.network.fit import stretch
-from genbayes.models.network.iqn import PriorIQN
+from genbayes.metrics import best_spread
+from genbayes.models.network.iqn import PriorIQN, cosine_embedding
 from genbayes.models.network.loss import check_loss
 
+if TYPE_CHECKING:
+    from genbayes.models.network.fit import Rows
+
 MOST_ROWS_TO_PAIR = 400  # by which the gain of pooling is known well enough
+WIDEST_SPREAD = 3.0  # factor of the quantiles' distances that is tried
+N_CHECK_LEVELS = 17  # by which held-out rows are scored during training: a third of the price of 49
 
 
 def member_quantiles(network: PriorIQN, Z: FloatArray, spread: float = 1.0) -> Tensor:
@@ -161,3 +170,61 @@ def gain_of_pooling(q: Tensor, holder: Tensor) -> float:
         apart.append(between - 0.5 * (within[0] + within[1]))  # int (F_a - F_b)^2
     variance = 0.5 * float(torch.stack(apart).mean())
     return max(0.0, (1 - 1 / members) * variance)
+
+
+@torch.no_grad()
+def held_out_quantiles(network: PriorIQN, rows: Rows, aside: Tensor, n_levels: int = 49) -> tuple[Tensor, Tensor]:
+    """Quantiles of each member at the rows it held out, without crossings, and their levels.
+
+    Args:
+        network: The fitted or half-fitted network.
+        rows: All scaled runs.
+        aside: Row numbers, shape (K, a).
+        n_levels: Number of levels m, odd.
+
+    Returns:
+        q, shape (K, a, m), and tau, shape (m,), equally spaced midpoints with 1/2 in the middle.
+    """
+    tau = (torch.arange(n_levels, device=rows.Z.device) + 0.5) / n_levels
+    phi = cosine_embedding(tau, network.shape.n_cosines).expand(network.shape.n_members, 1, -1, -1)
+    # 256 rows of each member at once: 5 members x 256 rows x 49 levels x 64 units are 16 MB
+    parts = [network.predict_heads(rows.Z[some], phi)[1] for some in aside.split(256, dim=1)]
+    return torch.cat(parts, dim=1).sort(dim=-1).values, tau
+
+
+@torch.no_grad()
+def held_out_scores(network: PriorIQN, rows: Rows, aside: Tensor, n_levels: int = 49) -> Tensor:
+    """CRPS of each member at each row it held out, as twice the mean check loss over levels, (K, a) -> (K, a)."""
+    q, tau = held_out_quantiles(network, rows, aside, n_levels)
+    e = rows.y[aside].unsqueeze(-1) - q
+    return 2 * check_loss(e, tau).mean(dim=-1)
+
+
+def check_held_out(network: PriorIQN, rows: Rows, aside: Tensor) -> tuple[Tensor, Tensor]:
+    """Scores of each member at the rows it held out, by few levels, and the weights of the rows, (K, a) each."""
+    return held_out_scores(network, rows, aside, N_CHECK_LEVELS), rows.weight[aside]
+
+
+@torch.no_grad()
+def choose_spread(network: PriorIQN, rows: Rows, aside: Tensor) -> float:
+    """The factor by which held-out rows, shape (K, a), ask quantiles to be moved away from their median.
+
+    q_tau becomes m + s (q_tau - m), m the median, with the s of lowest mean CRPS (`genbayes.metrics.spread`). Levels
+    keep their meaning, for s is 1 where held-out rows agree with them; it is never smaller.
+    """
+    q, _ = held_out_quantiles(network, rows, aside)
+    table, y, weight = (part.double().cpu().numpy() for part in (q.flatten(0, 1), rows.y[aside], rows.weight[aside]))
+    return best_spread(table, y.ravel(), weight.ravel(), between=(1.0, WIDEST_SPREAD))
+
+
+def stretch(q: Tensor, factor: float) -> Tensor:
+    """Ordered quantiles at levels symmetric about 1/2, moved away from their median, (..., m) -> (..., m).
+
+    Example:
+        >>> stretch(torch.tensor([1.0, 2.0, 3.0]), 2.0)
+        tensor([0., 2., 4.])
+    """
+    if factor == 1:
+        return q
+    middle = q[..., q.shape[-1] // 2].unsqueeze(-1)
+    return middle + factor * (q - middle)

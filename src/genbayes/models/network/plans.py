@@ -35,17 +35,29 @@ from genbayes.data.folds import draw_member_folds_by_input
 from genbayes.errors import OutOfReach
 from genbayes.metrics import is_clearly_better, paired_difference
 from genbayes.models.base import ScaledRuns
-from genbayes.models.network.fit import IQNSettings, Rows, begin_iqn, choose_spread, fit_iqn
+from genbayes.models.network.ensemble import choose_spread
+from genbayes.models.network.fit import IQNSettings, Rows, Trained, as_tensors, begin_iqn, fit_iqn
 from genbayes.models.network.iqn import NetworkShape, PriorIQN, join_members
 from genbayes.models.network.loss import LossWeights
-from genbayes.models.network.recipes import DEEP, Trained, as_tensors, fast_settings
 from genbayes.progress import Report, show_progress
 from genbayes.seeding import torch_generator
-from genbayes.training import Training, TrainingSettings
+from genbayes.training import Training, TrainingSettings, choose_batch_size
 
 if TYPE_CHECKING:
     from genbayes.models.network.surrogate import QuantileSurrogate
 
+N_MERGE = 64  # where x meets tau a narrow layer is enough, and there each row counts n_tau times
+DEEP = 3  # hidden layers of f_x
+LEARNING_RATE = 5e-3
+AVERAGING = 0.99
+ROW_VISITS = 320_000  # rows seen in the longest run on few rows
+MOST_VISITS = 4_000_000  # rows seen where training goes on because held-out rows ask for it
+FEWEST_EPOCHS, MOST_EPOCHS = 40, 4_000
+VISITS_OF_MANY = 6_000_000  # rows seen where runs are so many that 40 epochs would end long before they are annealed
+PATIENCE = 6
+MEMBERS_TO_A_LATE_ONE = 5  # the last of five to improve may take as long as all the others, for a fifth of a share
+MOST_CHECKS = 250  # of held-out rows in a run: a long one needs fewer, and more patience between them
+MOST_ONE_HOT = 12  # a category with more levels is embedded
 MIN_JUDGES = 2  # members whose held-out rows decide between plans, at least
 STEPS_TO_SEE = 100  # after which plans are compared at equal steps
 STEPS_TO_HOPE = 200  # after which they can be forecast
@@ -98,6 +110,43 @@ def train_fast(
     spread = choose_spread(network, rows, aside[:n_members])
     used = replace(chosen.plan.settings, shape=network.shape)
     return Trained(network, used, history, spread, relevance, aside[:n_members].cpu().numpy())
+
+
+def fast_settings(model: QuantileSurrogate, runs: ScaledRuns) -> IQNSettings:
+    """Sizes and training settings of the recipe "fast" for these runs; a shorter run takes longer steps."""
+    n = len(runs.y)
+    n_hidden = int(model.n_hidden or 0)
+    # columns that a category is embedded into, by the rule of thumb of tabular networks: 1.6 levels^0.56
+    sizes = [(start, stop, round(1.6 * (stop - start) ** 0.56)) for start, stop in runs.blocks]
+    shape = NetworkShape(
+        n_inputs=runs.Z.shape[1],
+        n_members=int(model.n_members or 5),
+        n_hidden=n_hidden or 128,
+        n_layers=int(model.n_layers or DEEP),
+        n_merge=min(n_hidden or N_MERGE, N_MERGE),
+        n_cosines=int(model.n_cosines),
+        n_fourier=int(model.n_fourier or 0),
+        blocks=tuple(block for block in sizes if block[1] - block[0] > MOST_ONE_HOT),
+    )
+    fewest = int(np.clip(VISITS_OF_MANY // n, 1, FEWEST_EPOCHS))
+    longest = int(np.clip(ROW_VISITS // n, fewest, MOST_EPOCHS))
+    n_epochs = int(model.n_epochs or longest)
+    batch_size = int(model.batch_size or choose_batch_size(n, 128, 1024))
+    training = TrainingSettings(
+        n_epochs=n_epochs,
+        batch_size=batch_size,
+        learning_rate=float(model.learning_rate or LEARNING_RATE * np.clip(longest / n_epochs, 1.0, 2.0)),
+        weight_decay=float(model.weight_decay),
+        warmup=0.03,
+        averaging=AVERAGING,
+        steps_between_checks=max(50, n * n_epochs // batch_size // MOST_CHECKS),
+        patience=PATIENCE,
+        n_late=shape.n_members // MEMBERS_TO_A_LATE_ONE,
+        # R rounds of n_epochs, 2 n_epochs, 4 n_epochs, ... are (2^R - 1) n_epochs in all
+        n_rounds=1 if model.n_epochs else max(1, int(np.log2(MOST_VISITS / (n * n_epochs) + 1))),
+    )
+    dropout = 0.05 if model.dropout is None else float(model.dropout)
+    return IQNSettings(shape, model.weights_, training, n_tau=4, dropout=dropout, prior_scale=float(model.prior_scale))
 
 
 def measure_relevance(

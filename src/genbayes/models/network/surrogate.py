@@ -33,9 +33,9 @@ from genbayes.models.network.ensemble import (
     member_quantiles,
     undo_standardisation,
 )
+from genbayes.models.network.fit import train_paper
 from genbayes.models.network.loss import DEFAULT, QUANTILE_DOMINANT, LossWeights
 from genbayes.models.network.plans import train_fast
-from genbayes.models.network.recipes import train_paper
 from genbayes.models.network.stored import HISTORY_CURVES, restored_history, restored_network, restored_settings
 from genbayes.models.protocols import Of, SplitsRegimes
 from genbayes.models.regimes import Bimodality, BoundaryFeatures, FeatureMap, Identity, measure_bimodality

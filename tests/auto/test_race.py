@@ -8,8 +8,7 @@ import pytest
 
 from genbayes import AutoSurrogate, Normal
 from genbayes.auto.candidates import Candidate, Clock, Trials
-from genbayes.auto.findings import Findings, measure_unevenness
-from genbayes.auto.race import run_race
+from genbayes.auto.race import Findings, measure_unevenness, run_race
 from genbayes.auto.stacking import LEVELS
 from genbayes.data.dataset import Dataset
 from genbayes.models.registry import Facts

@@ -10,8 +10,7 @@ import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.auto.candidates import DISBELIEVED, NO_TIME, Trials
-from genbayes.auto.findings import Findings
-from genbayes.auto.race import how_far
+from genbayes.auto.race import Findings, how_far
 from genbayes.auto.stacking import LEVELS, Kind, Stack
 from genbayes.diagnostics import diagnose
 from genbayes.distribution import QuantileFunction

@@ -35,7 +35,7 @@ from genbayes.models.regimes.classifier import RegimeClassifier
 from genbayes.models.regimes.em import Regimes, Runs
 from genbayes.models.regimes.features import OneRegimeWarning
 from genbayes.models.regimes.maps import N_VALUES, RegimeMap, map_classifier, plot_map
-from genbayes.models.regimes.mixture import MOST_REGIMES
+from genbayes.models.regimes.mixture import MOST_REGIMES, NUMBERS
 from genbayes.models.regimes.noise import NORMAL, Noise
 from genbayes.models.regimes.search import find_regimes_by_em
 from genbayes.persistence import State
@@ -403,9 +403,8 @@ class ModularJumpGP(_JumpSurrogate):
     def _facts(self) -> dict[str, str]:
         if self.gp_.classifier is None:
             return {"regimes": "one: a stationary GP"}
-        numbers = {2: "two", 3: "three", 4: "four", 5: "five"}
         return {
-            "regimes": numbers[self.gp_.n_regimes],
+            "regimes": NUMBERS[self.gp_.n_regimes],
             "classifier": ", ".join(self.gp_.classifier.names),
             "classifier, left-out accuracy": f"{self.gp_.accuracy:.1%}",
         }

@@ -22,6 +22,7 @@ MIN_VALLEY_Z = 3.5  # standard errors that a valley must be deep before regimes 
 MIN_SHARE = 0.05  # a share of rows below this is a tail, not a regime
 MIN_ROWS = 5  # of a regime: with fewer a classifier has nothing to learn it from
 MOST_REGIMES = 5
+NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}  # of regimes, as sentences say them
 MOST_RESPONSES = 4_000  # beyond, neighbouring responses are averaged before EM: shapes are seen with as many
 
 

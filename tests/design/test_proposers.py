@@ -12,8 +12,7 @@ from genbayes.arrays import FloatArray
 from genbayes.data.box import Box, Choice, Integer, Log
 from genbayes.design import DesignGP, RandomizedPriors
 from genbayes.design.acquisition import VarianceReduction, disagreement
-from genbayes.design.batch import choose_batch
-from genbayes.design.proposers import ModelProposer, RandomProposer
+from genbayes.design.proposers import ModelProposer, RandomProposer, choose_batch
 from genbayes.models.regimes.failure import learn_where_runs_fail
 
 UNIT = Box.unit(2)

@@ -6,8 +6,7 @@ import torch
 
 from genbayes.inference.chain import Chain, ChainShape, Mixtures
 from genbayes.inference.chain_step import ChainStep
-from genbayes.inference.chain_training import chain_loss
-from genbayes.inference.sharpening import sharpen
+from genbayes.inference.chain_training import chain_loss, sharpen
 from genbayes.training.loop import FlatWeights
 
 INF = np.inf

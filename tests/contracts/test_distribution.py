@@ -59,7 +59,9 @@ class DistributionContract:
         one, none = dist[0], dist[[]]
         assert [one.ppf(0.5).shape, one.ppf(GRID).shape, one.crps(0.3).shape] == [(1,), (1, len(GRID)), (1,)]
         assert (len(none), none.ppf(GRID).shape, none.cdf(0.0).shape) == (0, (0, len(GRID)), (0,))
-        assert {part.shape for part in (none.crps([]), none.pit([]), none.mean(), none.std())} == {(0,)}
+        assert {
+            part.shape for part in (none.crps([]), none.pit([]), none.interval_score([]), none.mean(), none.std())
+        } == {(0,)}
 
     def test_iteration_visits_every_row_and_there_are_no_others(self, dist) -> None:
         np.testing.assert_array_equal(np.concatenate([row.median() for row in dist]), dist.median())

@@ -124,7 +124,6 @@ INTERVAL = [
     (([np.nan], [1.0], [0.5]), "lower must be finite"),
     (([0.0], [1.0], [np.nan]), "y must be finite"),
     (([0.0], [1.0], [0.5, 0.6]), r"y must have shape \(1,\)"),
-    (([], [], []), "lower must hold at least one interval, got none"),
     (([[0.0]], [1.0], [0.5]), r"lower must have shape \(n,\)"),
 ]
 LEVEL = "level must lie strictly between 0 and 1, got .*; pass 0.9 for 90%"
@@ -157,9 +156,11 @@ LEVEL = "level must lie strictly between 0 and 1, got .*; pass 0.9 for 90%"
         (pinball, ([1.0], [np.nan], 0.5), "y must be finite"),
         (pinball, ([1.0], [1.0, 2.0], 0.5), r"y must have shape \(1,\)"),
         *[(coverage, *case) for case in INTERVAL],
+        (coverage, ([], [], []), "lower must hold at least one interval, got none"),
         *[(interval_score, (*arguments, 0.9), message) for arguments, message in INTERVAL],
         *[(interval_score, ([0.0], [1.0], [0.5], level), LEVEL) for level in (0.0, 1.0, 90, np.nan)],
         (interval_width, ([1.0], [0.0]), "lower must not exceed upper"),
+        (interval_width, ([], []), "lower must hold at least one interval, got none"),
         (rmse, ([np.nan], [1.0]), "prediction must be finite"),
         (rmse, ([1.0], [np.inf]), "y must be finite"),
         (rmse, ([1.0, 2.0], [1.0]), r"y must have shape \(2,\)"),

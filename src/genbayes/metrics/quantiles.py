@@ -89,7 +89,7 @@ def coverage(lower: ArrayLike, upper: ArrayLike, y: ArrayLike) -> float:
         >>> coverage([0.0, 0.0], [1.0, 1.0], [0.5, 1.5])
         0.5
     """
-    lower, upper = check_ends(lower, upper)
+    lower, upper = check_ends(lower, upper, fewest=1)
     y = check_targets(y, len(lower))
     return float(((lower <= y) & (y <= upper)).mean())
 
@@ -110,15 +110,15 @@ def interval_width(lower: ArrayLike, upper: ArrayLike) -> float:
         >>> interval_width([0.0, 0.0], [1.0, 2.0])
         1.5
     """
-    lower, upper = check_ends(lower, upper)
+    lower, upper = check_ends(lower, upper, fewest=1)
     return float((upper - lower).mean())
 
 
-def check_ends(lower: ArrayLike, upper: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Both ends of one or more intervals, each (n,), the lower not above the upper."""
+def check_ends(lower: ArrayLike, upper: ArrayLike, fewest: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Both ends of intervals, each (n,), the lower not above the upper; a mean over them needs at least one."""
     lower = check_array(lower, "lower", "(n,)")
     upper = check_column(upper, "upper", len(lower))
-    if len(lower) == 0:
+    if len(lower) < fewest:
         raise InvalidInput("lower must hold at least one interval, got none")
     crossed = lower > upper
     if crossed.any():

@@ -93,14 +93,6 @@ class DrawsPaths(Protocol):
 
 
 @runtime_checkable
-class ConditionsOnRuns(Protocol):
-    """Can take runs that are still out for done."""
-
-    def imagine(self, X: ArrayLike, /) -> Self:
-        """A copy that takes runs at X for done, with the responses it expects of them."""
-
-
-@runtime_checkable
 class PredictsOutOfFold(Protocol):
     """Fitted once, it can tell what it would have said of its own runs had it not seen them.
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from genbayes import ConformalSurrogate
-from genbayes.distribution.joined import Joined
+from genbayes.distribution.concatenated import Concatenated
 from genbayes.errors import InvalidInput
 from genbayes.models import StationaryGP, base
 from genbayes.models.registry import registered_models
@@ -82,5 +82,5 @@ def test_every_model_answers_in_pieces(table, name: str, monkeypatch: pytest.Mon
     whole = model.predict_distribution(X)
     monkeypatch.setattr(base, "ROWS_AT_ONCE", 25)
     joined = model.predict_distribution(X)
-    assert isinstance(joined, Joined)
+    assert isinstance(joined, Concatenated)
     np.testing.assert_allclose(joined.ppf([0.1, 0.5, 0.9]), whole.ppf([0.1, 0.5, 0.9]), rtol=1e-4, atol=1e-6)

@@ -37,7 +37,7 @@ from genbayes.data.log_scaling import choose_bends
 from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, as_bounds, check_within
 from genbayes.data.weights import check_weight
 from genbayes.distribution import Normal, PredictiveDistribution
-from genbayes.distribution.joined import Joined
+from genbayes.distribution.concatenated import Concatenated
 from genbayes.errors import FarFromRuns, InvalidInput, UnreadableFile
 from genbayes.models.loading import state_of
 from genbayes.models.protocols import Of
@@ -107,7 +107,7 @@ class Surrogate(ABC):
     ) -> PredictiveDistribution:
         """What `ask(X)` says of all rows, of many rows piece by piece: what a model computes on the way stays small."""
         parts = self._by_pieces(as_table(X), ask, **labels)
-        return parts[0] if len(parts) == 1 else Joined(parts)
+        return parts[0] if len(parts) == 1 else Concatenated(parts)
 
     def _by_pieces(self, X: ArrayLike, ask: Callable[..., Piece], **labels: ArrayLike) -> list[Piece]:
         """What `ask` says of each piece of a table and of its rows' labels; one piece where there are few rows."""

@@ -1,4 +1,4 @@
-"""Joined: distributions of many rows from those of pieces of them, which stay as they are.
+"""Concatenated: distributions of many rows from those of pieces of them, which stay as they are.
 
 A model asked about a million rows answers piece by piece, so that what it computes on the way stays small; here the
 pieces become one distribution again, of whatever kind they are. Every question goes to the pieces.
@@ -16,7 +16,7 @@ from genbayes.arrays import FloatArray, IntArray
 from genbayes.distribution.base import PredictiveDistribution
 
 
-class Joined(PredictiveDistribution):
+class Concatenated(PredictiveDistribution):
     """The rows of several distributions, one after another.
 
     Args:
@@ -24,7 +24,7 @@ class Joined(PredictiveDistribution):
 
     Example:
         >>> from genbayes.distribution import Normal
-        >>> both = Joined([Normal([0.0, 1.0], 1.0), Normal([2.0], 3.0)])
+        >>> both = Concatenated([Normal([0.0, 1.0], 1.0), Normal([2.0], 3.0)])
         >>> len(both), both.mean(), both[[2, 0]].std()
         (3, array([0., 1., 2.]), array([3., 1.]))
     """

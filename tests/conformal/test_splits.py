@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from genbayes.conformal.groups import Groups
-from genbayes.conformal.rows import draw_folds, draw_split
+from genbayes.conformal.splits import Groups, draw_folds, draw_split
 from genbayes.errors import InvalidInput
 
 ALONE = np.zeros(9_000, dtype=np.int64)  # all rows are one group

@@ -1,4 +1,4 @@
-"""What `ConformalSurrogate` is given: rows, which of them calibrate, and the model.
+"""What `ConformalSurrogate` is given: the rows and the model.
 
 Rows are checked once as a whole, then handed to models in parts. Models of this library have their own door, which is
 used here on the whole table, so that messages name the user's rows and not those of a part. Of other models only the
@@ -7,7 +7,6 @@ response is checked; their inputs are their own affair.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,22 +27,18 @@ from sklearn.utils.validation import (
 )
 
 from genbayes.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from genbayes.conformal.groups import Groups
-from genbayes.conformal.recalibration import ScoreMap, highest_level, require_support, rows_needed
+from genbayes.conformal.recalibration import ScoreMap
+from genbayes.conformal.splits import Groups
 from genbayes.data import as_table, check_fit_data, check_predict_data, learn_categories, require_variation
 from genbayes.data.columns import MIN_ROWS, is_frame
 from genbayes.data.dataset import Dataset, merged_numbers, rows_among
-from genbayes.data.folds import deal_folds
 from genbayes.data.weights import CheckedWeight, as_checked, check_weight
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
-from genbayes.distribution.joined import Joined
+from genbayes.distribution.concatenated import Concatenated
 from genbayes.errors import CopiesCountedOnce, GenBayesError, InvalidInput
 from genbayes.models.base import ScaledSurrogate
 from genbayes.models.protocols import Fits, Predicts
 from genbayes.validation import describe_rows, require_no_dates
-
-SHARE = 0.25  # of the rows that calibrate if the user does not say
-ENOUGH = 1_000  # calibration rows of a group: its coverage then varies by 1% (sd), and the model gains more by others
 
 
 @dataclass(frozen=True)
@@ -230,104 +225,6 @@ def _check_response(estimator: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tup
     return X, response
 
 
-def draw_split(
-    codes: IntArray,
-    groups: Groups,
-    level: float,
-    share: float | None,
-    fewest: int,
-    rng: np.random.Generator,
-    what: str = "rows",
-) -> BoolArray:
-    """A random split of n rows, or of other units that count once.
-
-    Args:
-        codes: Group of each row, shape (n,).
-        groups: Names of the groups.
-        level: The level that calibration rows must support.
-        share: Share of calibration rows; None for a quarter, at most 1,000, but as many as the level needs.
-        fewest: Rows that the model needs at least.
-        rng: Source of the split.
-        what: What is split, for messages.
-
-    Returns:
-        Which rows calibrate, shape (n,).
-
-    Example:
-        >>> rng = np.random.default_rng(0)
-        >>> int(draw_split(np.zeros(60, dtype=int), Groups(), 0.9, None, 10, rng).sum())
-        19
-    """
-    held_out = np.zeros(len(codes), dtype=bool)
-    if share is None:
-        _require_rows(codes, groups, level, fewest, what)
-    for code in range(len(groups)):
-        rows = np.flatnonzero(codes == code)
-        n_held = _count(len(rows), level) if share is None else round(share * len(rows))
-        require_support(n_held, level, groups.whose(code))
-        held_out[rng.permutation(rows)[:n_held]] = True
-    if (~held_out).sum() < fewest:
-        raise InvalidInput(
-            f"X must leave at least {fewest} {what} to learn from, got {(~held_out).sum()} of {len(codes)}; "
-            "lower level or calibration_share, or give more rows"
-        )
-    return held_out
-
-
-def draw_folds(
-    codes: IntArray,
-    groups: Groups,
-    level: float,
-    n_folds: int,
-    fewest: int,
-    rng: np.random.Generator,
-    what: str = "rows",
-) -> IntArray:
-    """Random folds of n rows, of nearly equal sizes; arguments as in `draw_split`.
-
-    Returns:
-        Fold of each row, 0 to n_folds - 1, shape (n,).
-
-    Example:
-        >>> folds = draw_folds(np.zeros(60, dtype=int), Groups(), 0.9, 5, 10, np.random.default_rng(0))
-        >>> np.bincount(folds)
-        array([12, 12, 12, 12, 12])
-    """
-    n = len(codes)
-    needed = max(n_folds, math.ceil(fewest * n_folds / (n_folds - 1)))
-    if n < needed:
-        raise InvalidInput(
-            f"X must have at least {needed} {what} for method='cross' with {n_folds} folds, got {n}; give more"
-        )
-    for code, size in enumerate(np.bincount(codes, minlength=len(groups))):
-        require_support(int(size), level, groups.whose(code))
-    order = np.concatenate([rng.permutation(np.flatnonzero(codes == code)) for code in range(len(groups))])
-    return deal_folds(order, n_folds)
-
-
-def _count(n: int, level: float) -> int:
-    """Calibration rows out of n: a quarter, not more than enough, not fewer than the level needs."""
-    return max(min(math.ceil(SHARE * n), ENOUGH), rows_needed(level))
-
-
-def _require_rows(codes: IntArray, groups: Groups, level: float, fewest: int, what: str) -> None:
-    """Enough rows in each group for the level, and in all for the model."""
-    n, need = len(codes), rows_needed(level)
-    if groups.labels:
-        for code, size in enumerate(np.bincount(codes, minlength=len(groups))):
-            require_support(int(size), level, groups.whose(code))
-    total = need * len(groups) + fewest
-    if n < total:
-        spare = (n - fewest) // len(groups)
-        most = math.floor(1e4 * highest_level(max(spare, 0))) / 1e4
-        rescue = f"lower level to {most:g} or use method='cross'" if most > 0 else f"give more {what}"
-        calibrate = f"{need} to calibrate" + (" each group" if groups.labels else "")
-        raise InvalidInput(
-            f"X must have at least {total} {what} for method='split' at level {level!r} "
-            f"({calibrate}, {fewest} to learn from), got {n}; {rescue}"
-        )
-
-
 def check_model(model: Predicts, *, learns: bool, weighted: bool) -> None:
     """Refuse what cannot be wrapped.
 
@@ -418,6 +315,6 @@ def predict_rows(model: Predicts, X: ArrayLike) -> PredictiveDistribution:
 
 def support_of(parts: Sequence[PredictiveDistribution]) -> tuple[float, float]:
     """Bounds that hold every distribution, infinite where there are none; only tables of quantiles know bounds."""
-    pieces = [piece for part in parts for piece in (part.parts if isinstance(part, Joined) else [part])]
+    pieces = [piece for part in parts for piece in (part.parts if isinstance(part, Concatenated) else [part])]
     bounds = [piece.support if isinstance(piece, QuantileFunction) else (-np.inf, np.inf) for piece in pieces]
     return min(lower for lower, _ in bounds), max(upper for _, upper in bounds)

@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
-from genbayes.conformal.groups import Groups
 from genbayes.conformal.recalibration import (
     Recalibration,
     ScoreMap,
@@ -30,8 +29,6 @@ from genbayes.conformal.rows import (
     check_model,
     check_new,
     default_model,
-    draw_folds,
-    draw_split,
     fewest_rows,
     fit_copy,
     predict_rows,
@@ -41,6 +38,7 @@ from genbayes.conformal.rows import (
     take_rows,
     unset_seeds,
 )
+from genbayes.conformal.splits import Groups, draw_folds, draw_split
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import Surrogate, known_parameters, plain_parameters, require_inputs, restore_columns

@@ -156,7 +156,7 @@ RECIPE = Study(
         _undone("quantile-dominant", "quantile-dominant weights", weights="quantile-dominant"),
         _replaced("undimmed", "inert inputs not dimmed", {"plans.dim_inert_inputs": _ones}),
         _replaced("no-spread", "spread not learnt", {"plans.choose_spread": lambda *_: 1.0}),
-        _replaced("no-stopping", "no stopping, no averaging", {"recipes.PATIENCE": None, "recipes.AVERAGING": 0.0}),
+        _replaced("no-stopping", "no stopping, no averaging", {"plans.PATIENCE": None, "plans.AVERAGING": 0.0}),
     ),
     note="On draws that are used for nothing else: replicates from 1,000 on.",
 )

@@ -74,6 +74,7 @@ def fit_chain(
     n_members: int | None,
     rng: np.random.Generator,
     report: Report | None = None,
+    n_stop: int | None = None,
 ) -> tuple[Chain, list[tuple[float, float]]]:
     """A trained chain; each member has an order of the parameters and a dropout of its own.
 
@@ -84,11 +85,13 @@ def fit_chain(
         n_members: Chains that are mixed; None leaves it to the recipe.
         rng: Source of all randomness.
         report: Called with (step, steps, loss) now and then.
+        n_stop: Number of pairs that are held out; None for `n_held_out` of all.
 
     Returns:
         The chain, and step and held-out loss of each check.
     """
-    (n, k), n_stop = theta.shape, n_held_out(len(theta))
+    n, k = theta.shape
+    n_stop = n_held_out(n) if n_stop is None else n_stop
     sizes, settings = recipe_for(n, k)
     n_members = sizes["n_members"] if n_members is None else n_members
     orders = np.stack([np.arange(k), *(rng.permutation(k) for _ in range(n_members - 1))])

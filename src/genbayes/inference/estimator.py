@@ -44,7 +44,7 @@ from genbayes.models.loading import state_of
 from genbayes.models.network.surrogate import QuantileSurrogate
 from genbayes.persistence import FOREIGN, State, write_state
 from genbayes.progress import show_progress
-from genbayes.seeding import RandomState, as_generator
+from genbayes.seeding import RandomState, as_generator, torch_generator
 from genbayes.threads import fitting_threads
 from genbayes.validation import check_choice, check_count
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from genbayes.inference.rounds import Region
 
 RECIPES = ("fast", "paper")
+MOST_ROUNDS_OF_PARTS, MOST_PARTS = 4, 40_000  # how often a set is learnt from in parts, and of how many sets at most
 FEWEST_PAIRS = 50  # below, nothing could be held out to judge by
 
 
@@ -148,7 +149,8 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
         self.theta_scale_ = ThetaScale.learn(parameters[rest], self.prior_.lower, self.prior_.upper, ends)
         with fitting_threads(len(rest), self.prior_.k):
             s = self._learn_summaries(parameters, observations, rest, rng_summary)
-            self._learn(parameters[rest], s[rest], rng_fit)
+            parts = self._summaries_of_parts(parameters[rest], observations[rest], rng_summary)
+            self._learn(parameters[rest], s[rest], parts, rng_fit)
         names = [str(name) for name in getattr(y, "columns", ())] if self.summary is None else []
         self._keep_for_checks((parameters[checks], s[checks]), (parameters[rest], s[rest]), rng_checks, names)
         self.n_pairs_ = len(order)
@@ -224,39 +226,64 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
         self.n_summaries_ = len(self.kept_)
         return s
 
+    def _summaries_of_parts(
+        self, theta: FloatArray, y: Array, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Further pairs: parts of the sets y and their theta, of rows that neither stop the fit nor judge it."""
+        summary, n_rounds = self.summary_, min(MOST_ROUNDS_OF_PARTS, MOST_PARTS // len(y))
+        if not isinstance(summary, LearntSummary) or summary.smallest_part_ is None or not n_rounds:
+            return None
+        learnt = slice(n_held_out(len(y)) + self._n_judges(len(y)), None)
+        generator = torch_generator(rng)
+        s = [summary.of_parts(y[learnt], summary.smallest_part_, generator) for _ in range(n_rounds)]
+        return np.tile(theta[learnt], (n_rounds, 1)), np.concatenate(s)
+
+    def _n_judges(self, n: int) -> int:
+        """Pairs of n that decide between network and chain where there is one parameter."""
+        return 0 if self.recipe == "paper" or self.prior_.k > 1 else min(N_JUDGES, n // 10)
+
     def _scaled(self, s: FloatArray) -> FloatArray:
         return np.clip(self.summary_scale_.transform(s[:, self.kept_]), -10.0, 10.0)
 
-    def _learn(self, theta: FloatArray, s: FloatArray, rng: np.random.Generator) -> None:
-        """Scales and chain, from parameters (n, k) and summaries (n, q)."""
+    def _learn(
+        self, theta: FloatArray, s: FloatArray, parts: tuple[FloatArray, FloatArray] | None, rng: np.random.Generator
+    ) -> None:
+        """Scales and chain, from parameters (n, k) and summaries (n, q), and further pairs like them for the chain."""
+        n = len(theta)
+        if parts is not None:
+            theta, s = (np.concatenate(both) for both in zip((theta, s), parts, strict=True))
         self.summary_scale_ = SummaryScale.learn(
             s[:, self.kept_], may_bend=not isinstance(self.summary_, LearntSummary)
         )
         t = torch.as_tensor(self.theta_scale_.transform(theta), dtype=torch.float32)
         z = torch.as_tensor(self._scaled(s), dtype=torch.float32)
         if self.prior_.k == 1:
-            self._learn_scalar(theta, t, z, rng)
+            self._learn_scalar(theta, t, z, n, rng)
             return
-        self.network_, self.chain_ = None, self._learn_chain(t, z, rng)
+        self.network_, self.chain_ = None, self._learn_chain(t, z, n_held_out(n), rng)
 
-    def _learn_chain(self, t: torch.Tensor, z: torch.Tensor, rng: np.random.Generator) -> Chain:
+    def _learn_chain(self, t: torch.Tensor, z: torch.Tensor, n_stop: int, rng: np.random.Generator) -> Chain:
         with show_progress("learning the posterior", self.verbose) as report:
-            chain, self.history_ = fit_chain(t, z, self.theta_scale_.edges, self.n_members, rng, report)
+            chain, self.history_ = fit_chain(t, z, self.theta_scale_.edges, self.n_members, rng, report, n_stop)
         return chain
 
-    def _learn_scalar(self, theta: FloatArray, t: torch.Tensor, z: torch.Tensor, rng: np.random.Generator) -> None:
-        """One parameter: the paper's network, or the better of our recipe for it and a chain, on unseen pairs."""
+    def _learn_scalar(
+        self, theta: FloatArray, t: torch.Tensor, z: torch.Tensor, n: int, rng: np.random.Generator
+    ) -> None:
+        """One parameter: the paper's network, or the better of our recipe for it and a chain, on unseen pairs.
+
+        The network learns from the first n pairs, whole observations; the chain from all.
+        """
         support = float(self.theta_scale_.lower[0]), float(self.theta_scale_.upper[0])
         self.chain_, self.network_, self.history_ = None, None, []
-        n_judges = 0 if self.recipe == "paper" else min(N_JUDGES, len(theta) // 10)
-        most = len(theta) if self.recipe == "paper" else MOST_PAIRS
-        rows = slice(n_judges, n_judges + most)
+        n_judges = self._n_judges(n)
+        rows = slice(n_judges, n if self.recipe == "paper" else min(n, n_judges + MOST_PAIRS))
         self.network_ = fit_quantile_network(
             self.recipe, z[rows].double().numpy(), theta[rows], support, rng, verbose=self.verbose
         )
         if self.recipe == "paper":
             return
-        self.chain_ = self._learn_chain(t[n_judges:], z[n_judges:], rng)
+        self.chain_ = self._learn_chain(t[n_judges:], z[n_judges:], n_held_out(n - n_judges), rng)
         unseen = z[:n_judges].double().numpy()
         rivals = QuantilePosterior(self, unseen, is_single=False), Posterior(self, unseen, is_single=False)
         if network_wins(*rivals, theta[:n_judges]):

@@ -179,7 +179,7 @@ class SummaryScale:
 def _kind(theta: FloatArray, lower: float, upper: float) -> int:
     if np.isfinite(lower) and np.isfinite(upper):
         is_wide = lower > 0 and upper / lower > DECADES
-        return LOG if is_wide and _skewness(theta) > SKEWED else AS_IS
+        return LOG if is_wide and skewness(theta) > SKEWED else AS_IS
     if np.isfinite(lower):
         return LOG_ABOVE
     return LOG_BELOW if np.isfinite(upper) else AS_IS
@@ -187,12 +187,13 @@ def _kind(theta: FloatArray, lower: float, upper: float) -> int:
 
 def _shift(s: FloatArray) -> float:
     """What to add to a summary before its logarithm: its lower quartile size; NaN for no logarithm."""
-    if s.min() < 0 or _skewness(s) <= SKEWED:
+    if s.min() < 0 or skewness(s) <= SKEWED:
         return float("nan")
     positive = s[s > 0]
     return float(np.quantile(positive, 0.01)) if len(positive) else float("nan")
 
 
-def _skewness(values: FloatArray) -> float:
+def skewness(values: FloatArray) -> float:
+    """Third central moment over the third power of the standard deviation, (n,) -> a number."""
     spread = values.std()
     return float(((values - values.mean()) ** 3).mean() / spread**3) if spread > 0 else 0.0

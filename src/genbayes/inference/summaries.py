@@ -9,16 +9,18 @@ of members is a summary of its own; series by means over time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata, spearmanr
 from torch import Tensor
 from torch.nn.functional import silu
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import BoolArray, FloatArray
 from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.inference.scales import SKEWED, skewness
 from genbayes.persistence import FOREIGN, State
 from genbayes.validation import check_choice, check_finite, describe_rows
 
@@ -28,6 +30,8 @@ ROWS_AT_ONCE = 1_024  # observations that pass through a summary network togethe
 N_HIDDEN = 64
 N_ORDERS = 3  # orders of the autoregressions whose coefficients are summaries of a series
 KERNEL = 5  # time points that a convolution sees at once
+SHARE_WHOLE = 0.2  # of sets that are learnt from as they are; of the others a part
+SIZE_SAYS_SOMETHING = 0.01  # p-value, after Bonferroni, from which on sizes of sets are taken to depend on theta
 SMALLEST_SPREAD = 1e-6  # share of the typical spread that stands for none, where its logarithm is taken
 LARGEST_OBSERVATION = 10_000_000  # values of one that a file may describe
 
@@ -99,9 +103,11 @@ class LearntSummary(Summary):
 
     Attributes:
         network_: The fitted network.
+        smallest_part_: Fewest members of the parts of sets that it was trained on; None for whole ones alone.
     """
 
     network_: SummaryNetwork
+    smallest_part_: int | None = None
     kind: str
 
     def begin(self, y: Array, k: int, generator: torch.Generator) -> SummaryNetwork:
@@ -119,6 +125,17 @@ class LearntSummary(Summary):
     def n_summaries(self) -> int:
         """Number of summaries."""
         return self.network_.n_outputs
+
+    def find_smallest_part(self, y: Array, theta: FloatArray) -> int | None:
+        """Fewest members of parts of the observations to learn from beside them; None for no parts."""
+        return None
+
+    @torch.no_grad()
+    def of_parts(self, y: Array, smallest: int, generator: torch.Generator) -> FloatArray:
+        """Summaries of a random part of each set, (n, m, p) -> (n, q)."""
+        prepared = (self.network_.prepare(y[i : i + ROWS_AT_ONCE]) for i in range(0, len(y), ROWS_AT_ONCE))
+        found = [self.network_(draw_parts(rows, smallest, 0.0, generator)) for rows in prepared]
+        return torch.cat(found).double().numpy()
 
     def to_state(self) -> State:
         """Kind, shape and weights."""
@@ -191,35 +208,64 @@ class SetSummary(LearntSummary):
             raise InvalidInput(f"y must have {p} value{'s' if p > 1 else ''} a member as in fit, got {sets.shape[2]}")
         return _check_sets(sets), is_single
 
+    def find_smallest_part(self, y: Array, theta: FloatArray) -> int | None:
+        """The smallest size there is; None where all sizes are equal, or where a size says something of theta.
+
+        Members are independent, so a random part of a set is a set that the simulator could have made of the same
+        theta. Learning from parts makes many pairs of few; but where theta drives how many members there are, it would
+        teach that it does not. Ranks of theta, and their distances from the middle, tell.
+        """
+        size = np.isfinite(y).all(axis=2).sum(axis=1)
+        if size.min() == size.max():
+            return None
+        ranks = rankdata(theta, axis=0) / len(theta) - 0.5
+        tests = [spearmanr(size, column).pvalue for column in np.hstack([ranks, np.abs(ranks)]).T]
+        return int(size.min()) if min(tests) * len(tests) > SIZE_SAYS_SOMETHING else None
+
 
 class SummaryNetwork(torch.nn.Module):
-    """Observations to learnt summaries, with what is known to matter beside them; scales are kept as buffers."""
+    """Observations to learnt summaries, with what is known to matter beside them; scales are kept as buffers.
+
+    Where what is known says all, learnt summaries are but noise: `learns` is 0 then, and they are left out.
+    """
 
     center: Tensor
     scale: Tensor
+    learns: Tensor
+    n_known = 0
+    may_leave_out = False  # whether it is asked if learnt summaries say more than known ones
 
     @classmethod
-    def of(cls, y: Array, n_learnt: int, generator: torch.Generator) -> SummaryNetwork:
+    def of(cls, y: Array, n_learnt: int, generator: torch.Generator) -> Self:
         """A network with random weights for observations like y, (n, ...)."""
         center = np.nanmean(y, axis=tuple(range(y.ndim - 1)))
         scale = np.nanstd(y, axis=tuple(range(y.ndim - 1)))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(torch.randint(2**62, (1,), generator=generator)))
-            network = cls(y.shape[-1], n_learnt)
+            network = cls._untrained(y, n_learnt)
         network.center.copy_(torch.as_tensor(center))
         network.scale.copy_(torch.as_tensor(np.where(scale > 0, scale, 1.0)))
         return network
+
+    @classmethod
+    def _untrained(cls, y: Array, n_learnt: int) -> Self:
+        return cls(y.shape[-1], n_learnt)
 
     def __init__(self, n_inputs: int, n_learnt: int) -> None:
         super().__init__()
         self.register_buffer("center", torch.zeros(n_inputs))
         self.register_buffer("scale", torch.ones(n_inputs))
-        self.sizes = n_inputs, n_learnt
+        self.register_buffer("learns", torch.ones(1))
+        self.n_inputs, self.n_learnt = n_inputs, n_learnt
 
     @property
     def n_outputs(self) -> int:
         """Number of summaries."""
-        return self.sizes[1]
+        return self.n_known + (self.n_learnt if self.learns else 0)
+
+    def both(self, learnt: Tensor, known: Tensor) -> Tensor:
+        """Known summaries, after the learnt ones where these say more."""
+        return torch.cat([learnt, known], dim=1) if self.learns else known
 
     def prepare(self, y: Array) -> Tensor:
         """Observations on the scale of the network, in single precision."""
@@ -245,38 +291,79 @@ class VectorNetwork(SummaryNetwork):
 
 
 class SetNetwork(SummaryNetwork):
-    """Pooled summaries of sets, (n, m, p) with NaN for missing members -> (n, q + 2 p + 1).
+    """Pooled summaries of sets, (n, m, p) with NaN for missing members -> (n, q + 4 c + 2 l + 1).
 
-    Beside q learnt ones: log of the number of members, means and log standard deviations of the p columns.
+    Columns are the p values of a member, and the logarithms of those l that are positive and skewed, c = p + l of them.
+    Beside q learnt summaries: log of the number of members; mean, log standard deviation, median and log mean distance
+    from it of each column; log mean of the l positive ones, and how far it is above the mean logarithm, as a logarithm.
     """
 
-    def __init__(self, n_inputs: int, n_learnt: int) -> None:
+    may_leave_out = True
+    floor: Tensor
+    log_center: Tensor
+    log_scale: Tensor
+
+    @classmethod
+    def of(cls, y: Array, n_learnt: int, generator: torch.Generator) -> Self:
+        """A network with random weights for sets like y, (n, m, p)."""
+        network = super().of(y, n_learnt, generator)
+        lowest = np.nanmin(y, axis=(0, 1))
+        logged = _skewed_columns(y)
+        network.floor.copy_(torch.as_tensor(np.where(logged, lowest, 0.0)))
+        if logged.any():
+            log = np.log(y[..., logged])
+            network.log_center.copy_(torch.as_tensor(np.nanmean(log, axis=(0, 1))))
+            network.log_scale.copy_(torch.as_tensor(np.nanstd(log, axis=(0, 1))))
+        return network
+
+    @classmethod
+    def _untrained(cls, y: Array, n_learnt: int) -> Self:
+        return cls(y.shape[-1], n_learnt, int(_skewed_columns(y).sum()))
+
+    def __init__(self, n_inputs: int, n_learnt: int, n_logged: int = 0) -> None:
         super().__init__(n_inputs, n_learnt)
+        self.register_buffer("floor", torch.zeros(n_inputs, dtype=torch.float64))  # 0 where no logarithm is taken
+        self.register_buffer("log_center", torch.zeros(n_logged))
+        self.register_buffer("log_scale", torch.ones(n_logged))
+        n_columns = n_inputs + n_logged
+        self.n_known = 4 * n_columns + 2 * n_logged + 1
         half = N_HIDDEN // 2
-        self.of_member = torch.nn.Linear(n_inputs, half)
+        self.of_member = torch.nn.Linear(n_columns, half)
         self.second = torch.nn.Linear(half, half)
-        self.third = torch.nn.Linear(half + 2 * n_inputs + 1, N_HIDDEN)
+        self.third = torch.nn.Linear(half + self.n_known, N_HIDDEN)
         self.last = torch.nn.Linear(N_HIDDEN, n_learnt)
 
-    @property
-    def n_outputs(self) -> int:
-        """Number of summaries."""
-        return self.sizes[1] + 2 * self.sizes[0] + 1
+    def prepare(self, y: Array) -> Tensor:
+        """Columns on the scale of the network, in single precision, (n, m, p) -> (n, m, c)."""
+        logged = self.floor > 0
+        log = torch.log(torch.as_tensor(np.ascontiguousarray(y))[..., logged].clamp_min(self.floor[logged]))
+        return torch.cat([super().prepare(y), ((log - self.log_center) / self.log_scale).float()], dim=2)
 
     def forward(self, y: Tensor) -> Tensor:
         """Summaries, the same whatever the order of the members."""
         there = torch.isfinite(y).all(dim=2, keepdim=True)
         y = y[:, : int(there.sum(dim=1).max()) if _is_packed(there) else y.shape[1]]
-        there = there[:, : y.shape[1]].to(y.dtype)
+        is_there = there[:, : y.shape[1]]
+        there = is_there.to(y.dtype)
+        median = _medians(y, is_there)
         y = torch.nan_to_num(y, nan=0.0) * there
         count = there.sum(dim=1)
         mean = y.sum(dim=1) / count
         spread = torch.sqrt((((y - mean[:, None]) * there) ** 2).sum(dim=1) / count + SMALLEST_SPREAD**2)
-        known = torch.cat([torch.log(count), mean, torch.log(spread)], dim=1)
+        distance = ((y - median[:, None]).abs() * there).sum(dim=1) / count + SMALLEST_SPREAD
+        moments = [torch.log(count), mean, torch.log(spread), median, torch.log(distance)]
+        known = torch.cat([*moments, *self._logarithms(mean)], dim=1)
         h = silu(self.of_member(y.clamp(-10, 10)))
         pooled = ((h + silu(self.second(h))) * there).sum(dim=1) / count
-        learnt = self.last(silu(self.third(torch.cat([pooled, known], dim=1))))
-        return torch.cat([learnt, known], dim=1)
+        return self.both(self.last(silu(self.third(torch.cat([pooled, known], dim=1)))), known)
+
+    def _logarithms(self, mean: Tensor) -> tuple[Tensor, Tensor]:
+        """Log means of positive columns, scaled, and logs of how far they are above mean logarithms, each (n, l)."""
+        logged = self.floor > 0
+        raw = mean[:, : self.n_inputs][:, logged] * self.scale[logged] + self.center[logged]
+        log_mean = (torch.log(raw.clamp_min(self.floor[logged].to(mean.dtype))) - self.log_center) / self.log_scale
+        gap = (log_mean - mean[:, self.n_inputs :]).clamp_min(0) + SMALLEST_SPREAD
+        return log_mean, torch.log(gap)
 
 
 class SeriesNetwork(SummaryNetwork):
@@ -289,6 +376,7 @@ class SeriesNetwork(SummaryNetwork):
 
     def __init__(self, n_inputs: int, n_learnt: int) -> None:
         super().__init__(n_inputs, n_learnt)
+        self.n_known = 8 * n_inputs
         half = N_HIDDEN // 2
         self.left = torch.nn.Conv1d(n_inputs, half, KERNEL)
         self.right = torch.nn.Conv1d(n_inputs, half, KERNEL)
@@ -297,11 +385,6 @@ class SeriesNetwork(SummaryNetwork):
         self.third = torch.nn.Linear(n_pooled, N_HIDDEN)
         self.last = torch.nn.Linear(N_HIDDEN, n_learnt)
         self.past = torch.nn.Linear(n_pooled, n_learnt, bias=False)
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of summaries."""
-        return self.sizes[1] + 8 * self.sizes[0]
 
     def forward(self, y: Tensor) -> Tensor:
         """Summaries of scaled series."""
@@ -313,7 +396,7 @@ class SeriesNetwork(SummaryNetwork):
         known = torch.cat([mean.clamp(-10, 10), torch.log(spread), autoregressions(y, N_ORDERS)], dim=1)
         pooled = torch.cat([(left * right).mean(dim=2), deep.mean(dim=2), known], dim=1)
         learnt = self.last(silu(self.third(pooled))) + self.past(pooled)
-        return torch.cat([learnt, known], dim=1)
+        return self.both(learnt, known)
 
 
 def autoregressions(y: Tensor, n_orders: int) -> Tensor:
@@ -371,7 +454,10 @@ def restore_summary(state: State) -> Summary:
     is_series = kind == "series"
     if len(tail) != 1 + is_series or (is_series and tail[0] < 2 * KERNEL):
         raise UnreadableFile(f"observations in the model file must suit summary={kind!r}, got {tail}; {FOREIGN}")
-    sizes = len(state.array("center", tail[-1:])), len(state.array("last.weight", (None, None)))
+    n_inputs, n_learnt = len(state.array("center", tail[-1:])), len(state.array("last.weight", (None, None)))
+    sizes: tuple[int, ...] = n_inputs, n_learnt
+    if kind == "set":
+        sizes = n_inputs, n_learnt, int((state.array("floor", (n_inputs,)) > 0).sum())
     with torch.device("meta"):  # shapes alone, before memory is set aside for them
         shapes = {name: tuple(part.shape) for name, part in NETWORKS[kind](*sizes).state_dict().items()}
     kept = {name: torch.as_tensor(state.array(name, shape)) for name, shape in shapes.items()}
@@ -379,6 +465,26 @@ def restore_summary(state: State) -> Summary:
     learnt.network_ = NETWORKS[kind](*sizes)
     learnt.network_.load_state_dict(kept)
     return learnt
+
+
+def draw_parts(y: Tensor, smallest: int, share_whole: float, generator: torch.Generator) -> Tensor:
+    """A random part of each set, its size log-uniform up to that of the set; some stay whole, (n, m, p) -> (n, m, p).
+
+    Example:
+        >>> part = draw_parts(torch.arange(8.0).view(1, 8, 1), 2, 0.0, torch.Generator().manual_seed(0))
+        >>> bool(2 <= torch.isfinite(part).sum() <= 8)
+        True
+    """
+    n, m, _ = y.shape
+    there = torch.isfinite(y).all(dim=2)
+    place = torch.rand(n, m, generator=generator).masked_fill(~there, 2.0).argsort(dim=1)  # missing ones come last
+    count = there.sum(dim=1)
+    part = smallest * ((count + 1) / smallest) ** torch.rand(n, generator=generator)
+    is_whole = torch.rand(n, generator=generator) < share_whole
+    size = torch.where(is_whole, count, torch.minimum(part.long(), count))
+    shuffled = y.gather(1, place[..., None].expand_as(y))
+    gone = torch.arange(m) >= size[:, None]
+    return shuffled.masked_fill(gone[..., None], torch.nan)
 
 
 def _numbers(y: ArrayLike) -> Array:
@@ -418,6 +524,21 @@ def _check_sets(sets: Array) -> Array:
     if empty.any():
         raise InvalidInput(f"y must have at least one member a set, got none in {describe_rows(empty)}")
     return sets
+
+
+def _medians(y: Tensor, there: Tensor) -> Tensor:
+    """Medians of the members that are there, (n, m, c) and (n, m, 1) -> (n, c)."""
+    order = torch.where(there, y, torch.inf).sort(dim=1).values
+    count = there.sum(dim=1)[..., None]  # (n, 1, 1)
+    below, above = (order.gather(1, at.expand(-1, 1, y.shape[2]))[:, 0] for at in ((count - 1) // 2, count // 2))
+    return (below + above) / 2
+
+
+def _skewed_columns(y: Array) -> BoolArray:
+    """Which values of a member are positive and skewed, whose logarithms are looked at, too, (n, m, p) -> (p,)."""
+    columns = y.reshape(-1, y.shape[-1])
+    columns = columns[np.isfinite(columns).all(axis=1)]
+    return np.array([bool(column.min() > 0 and skewness(column) > SKEWED) for column in columns.T], dtype=bool)
 
 
 def _is_packed(there: Tensor) -> bool:

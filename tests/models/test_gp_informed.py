@@ -8,7 +8,7 @@ import pytest
 from genbayes import GPInformedSurrogate, InvalidInput, Normal, QuantileSurrogate, load
 from genbayes.models import StationaryGP
 from genbayes.models.gp import FittedGP, Replicates
-from genbayes.models.gp.widening import widening
+from genbayes.models.gp.widening import asked_spread, widening
 
 TAU = [0.001, 0.05, 0.5, 0.95, 0.999]
 SMALL = {"n_members": 2, "n_epochs": 40, "random_state": 0}
@@ -135,6 +135,18 @@ def test_the_mean_of_the_gp_is_an_input_only_where_the_gp_explains_something(
     np.testing.assert_array_equal(again.predict_quantiles(X, TAU), model.predict_quantiles(X, TAU))
 
 
+def test_of_few_runs_the_network_learns_residuals_of_refits_and_is_as_wide_as_the_gp() -> None:
+    """The residuals ask for a part of the GP's factor by themselves; nothing is widened twice."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(30, 5))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(30)
+    model = GPInformedSurrogate(**SMALL).fit(X, y)
+    assert model.gp_.is_refitted
+    Z, t = model._scaled(X), model.response_scaler_.transform(y)
+    assert model.spread_ == pytest.approx(model.gp_spread_ / asked_spread(model.gp_, Z, t, np.ones(30)))
+    assert model.spread_ < model.gp_spread_
+
+
 def test_residuals_are_widened_for_the_length_scales_and_older_files_are_the_network_alone(fitted) -> None:
     X = skewed(9, 1)[0]
     state = fitted.to_state()
@@ -142,6 +154,7 @@ def test_residuals_are_widened_for_the_length_scales_and_older_files_are_the_net
         del state.values[name]
     older = GPInformedSurrogate.from_state(state)
     assert (older.spread_, older.share_, fitted.spread_) == (1.0, 1.0, 1 + widening(fitted.gp_.length_scales, 80))
+    assert not fitted.gp_.is_refitted
     state.values["spread"] = 2.0
     wider = GPInformedSurrogate.from_state(state)
     (a, m, b), (c, _, d) = (each.predict_quantiles(X, [0.1, 0.5, 0.9]).T for each in (wider, older))

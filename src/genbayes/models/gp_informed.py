@@ -3,8 +3,9 @@
 A GP is hard to beat on smooth responses and knows only Gaussian noise; a network learns any shape and wastes runs on
 what a GP sees at once. So y = m(x) + s(x) r: m and s are the GP's mean and standard deviation, the network learns the
 distribution of r from leave-one-out residuals, r_i = (y_i - m_{-i}(x_i)) / s_{-i}(x_i), which are like those of new
-runs. Its quantiles are averaged with those of the GP's normal distribution, with a weight that rows which the network
-had not seen allow: few runs tell no shape, and where nothing but Gaussian noise is left, the GP's answer stands.
+runs; with few runs for each input, from residuals of GPs refitted without a tenth of the runs. Its quantiles are
+averaged with those of the GP's normal distribution, with a weight that rows which the network had not seen allow: few
+runs tell no shape, and where nothing but Gaussian noise is left, the GP's answer stands.
 
 Noise may grow with the response, so that m is an input worth having; but where the GP is flat, the mean without a run
 is (sum of all - y_i) / (n - 1) and would tell the network y_i. So m is an input only where the GP explains something.
@@ -30,8 +31,8 @@ from genbayes.errors import UnreadableFile
 from genbayes.metrics import check_loss, is_clearly_better, stretch_table
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
-from genbayes.models.gp.stationary import StationaryGP
-from genbayes.models.gp.widening import held_out_spread, optimism, widening
+from genbayes.models.gp.stationary import StationaryGP, with_refits
+from genbayes.models.gp.widening import asked_spread, held_out_spread, optimism, widening
 from genbayes.models.network import QuantileSurrogate
 from genbayes.models.protocols import Of
 from genbayes.persistence import FOREIGN, State
@@ -66,7 +67,8 @@ class GPInformedSurrogate(ScaledSurrogate):
         residuals_: The network of the standardised residuals.
         sees_mean_: Whether the GP's mean is among the network's inputs.
         share_: Weight w of the network beside the GP's normal distribution, between 0 and 1.
-        spread_: Factor of the network's quantiles, for what the choice of length scales hides (`widening` of the GP).
+        spread_: Factor of the network's quantiles, for what the choice of length scales hides: `widening` of the GP, or
+            of few runs, whose residuals are those of refits, what makes it as wide as the GP.
         gp_spread_: Factor c of the GP's standard deviation (`held_out_spread` of the GP).
         n_features_in_, feature_names_in_: Columns seen in `fit`.
 
@@ -130,12 +132,19 @@ class GPInformedSurrogate(ScaledSurrogate):
             self.gp_ = base.gp_
         else:
             with show_progress("fitting the GP", bool(self.verbose)) as report:
-                self.gp_ = fit_gp(Replicates.collect(runs.Z, runs.y, runs.weight), rng_gp, report=report)
-        self.spread_ = 1 + widening(self.gp_.length_scales, len(self.gp_.runs))
+                groups = Replicates.collect(runs.Z, runs.y, runs.weight)
+                self.gp_ = with_refits(fit_gp(groups, rng_gp, report=report), groups, rng_gp)
         self.gp_spread_ = held_out_spread(self.gp_, runs.Z, runs.y, runs.weight)
+        self.spread_ = self._network_spread(runs)
         self.residuals_ = self._fit_residuals(runs, data, rng_network)
         self.share_ = self._weigh_network(runs)
         return self
+
+    def _network_spread(self, runs: ScaledRuns) -> float:
+        """What residuals of left-out runs hide from the network: the widening, or all that refits do not ask for."""
+        if self.gp_.is_refitted and (asked := asked_spread(self.gp_, runs.Z, runs.y, runs.weight)):
+            return self.gp_spread_ / asked
+        return 1 + widening(self.gp_.length_scales, len(self.gp_.runs))
 
     def _weigh_network(self, runs: ScaledRuns) -> float:
         """The largest weight that residuals which members of the network held out do not clearly speak against.
@@ -158,7 +167,7 @@ class GPInformedSurrogate(ScaledSurrogate):
 
     def _fit_residuals(self, runs: ScaledRuns, data: Dataset, rng: np.random.Generator) -> QuantileSurrogate:
         m, s, r = self._left_out_residuals(runs.Z, runs.y)
-        self.sees_mean_ = _explained(m, runs, data.weight) > MIN_EXPLAINED
+        self.sees_mean_ = _explained(m, runs, data.weight, self._hidden(runs.Z)) > MIN_EXPLAINED
         network = QuantileSurrogate(
             n_layers=self.n_layers,
             n_members=self.n_members,
@@ -179,6 +188,10 @@ class GPInformedSurrogate(ScaledSurrogate):
         s = np.sqrt(latent + noise)
         return m, s, np.clip((t - m) / s, -8.0, 8.0)  # one beyond is an outlier, and its size tells nothing more
 
+    def _hidden(self, Z: FloatArray) -> float:
+        """Share by which errors of new runs exceed those of runs left out, shape (n, p) -> a number; 0 of refits."""
+        return 0.0 if self.gp_.is_refitted else optimism(Z)
+
     def _network_inputs(self, Z: FloatArray, m: FloatArray, s: FloatArray) -> FloatArray:
         """Z = [x, m, log s], or [x, log s], (n, p) -> (n, p + 2) or (n, p + 1)."""
         return np.column_stack([Z, m, np.log(s)] if self.sees_mean_ else [Z, np.log(s)])
@@ -196,7 +209,7 @@ class GPInformedSurrogate(ScaledSurrogate):
         rows, residual = self.residuals_.predict_out_of_fold(self._network_inputs(Z, m, s), r)
         q = m[rows, None] + s[rows, None] * self._joined(residual)
         away = q[:, len(GRID) // 2] - t[rows]
-        return rows, QuantileFunction(GRID, scaler.inverse(q + optimism(Z) * away[:, None]))
+        return rows, QuantileFunction(GRID, scaler.inverse(q + self._hidden(Z) * away[:, None]))
 
     def predict_distribution(self, X: ArrayLike, of: Of = "run") -> PredictiveDistribution:
         """The predictive distribution at new inputs.
@@ -273,11 +286,11 @@ class GPInformedSurrogate(ScaledSurrogate):
         return model
 
 
-def _explained(m: FloatArray, runs: ScaledRuns, weight: FloatArray) -> float:
+def _explained(m: FloatArray, runs: ScaledRuns, weight: FloatArray, hidden: float) -> float:
     """Share of the variance of y that the means of a GP without each run explain, (n,) -> a number.
 
-    1 - (1 + optimism)^2 sum w (y - m)^2 / sum w (y - mean)^2: errors of left-out runs are enlarged as everywhere.
+    1 - (1 + hidden)^2 sum w (y - m)^2 / sum w (y - mean)^2: errors of left-out runs are enlarged as everywhere.
     """
     around = runs.y - np.average(runs.y, weights=weight)
-    left = (1 + optimism(runs.Z)) * (runs.y - m)
+    left = (1 + hidden) * (runs.y - m)
     return 1 - float(weight @ left**2) / float(weight @ around**2)

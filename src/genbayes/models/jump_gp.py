@@ -28,7 +28,8 @@ from genbayes.distribution.quantile_function import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledRuns
 from genbayes.models.gp import FittedGP, Replicates, fit_gp
-from genbayes.models.gp.stationary import FittedProcess, GPSurrogate
+from genbayes.models.gp.refits import are_few
+from genbayes.models.gp.stationary import FittedProcess, GPSurrogate, with_refits
 from genbayes.models.gp.widening import LeavesOut, optimism
 from genbayes.models.protocols import Of
 from genbayes.models.regimes.classifier import RegimeClassifier
@@ -146,6 +147,12 @@ class _JumpSurrogate(GPSurrogate):
         grouped = Replicates.collect(Z[rows], runs.y[rows], runs.weight[rows])
         return fit_gp(grouped, rng, n_starts=self.n_starts, report=report)
 
+    def _refitted(self, gp: FittedJumpGP, runs: ScaledRuns, rng: np.random.Generator) -> FittedJumpGP:
+        """The same, its GPs leaving runs out by refits where all runs are few for their inputs."""
+        if not are_few(Replicates.collect(runs.Z, runs.y, runs.weight)):
+            return gp
+        return replace(gp, gps=tuple(with_refits(each, each.runs, rng) for each in gp.gps))
+
     def _distribution(self, Z: FloatArray, of: Of) -> PredictiveDistribution:
         weight, mean, latent, noise = self.gp_.predict(Z)
         if of == "mean":
@@ -220,9 +227,8 @@ class _JumpSurrogate(GPSurrogate):
         weight = self._unseen[merged_numbers(X, t)] if self.gp_.classifier is not None else np.ones((len(Z), 1))
         away = mean - self.response_scaler_.transform(t)[:, None]
         scale = [self.gp_.noise_of(c).scale_left_out(Z) for c in range(mean.shape[1])]
-        return np.arange(len(Z)), self._mixed(
-            weight, self._components(mean + optimism(Z) * away, latent + noise, scale)
-        )
+        hidden = np.array([0.0 if gp.is_refitted else optimism(Z) for gp, _ in self.gp_.by_regime(Z)])
+        return np.arange(len(Z)), self._mixed(weight, self._components(mean + hidden * away, latent + noise, scale))
 
 
 Components = list[PredictiveDistribution]
@@ -322,7 +328,8 @@ class RegimeGP(_JumpSurrogate):
                 stacklevel=2,
             )
         self.regimes_, self._unseen = found, found.unseen
-        return FittedJumpGP(found.gps, found.classifier, len(found), found.accuracy(runs.weight), noises=found.noises)
+        gp = FittedJumpGP(found.gps, found.classifier, len(found), found.accuracy(runs.weight), noises=found.noises)
+        return self._refitted(gp, runs, rng_regimes)
 
     def _facts(self) -> dict[str, str]:
         facts = {
@@ -387,13 +394,14 @@ class ModularJumpGP(_JumpSurrogate):
         alone = FittedJumpGP((plain,))
         k, regime = len(found), found.regime
         if k == 1 or len(np.unique(regime)) < k:
-            return alone
+            return self._refitted(alone, runs, rng_outer)
         scale = 1 / float(np.eye(k)[regime].std())
         outer = self._fit_one(augmented(runs.Z, regime, k, scale), runs, slice(None), rng_outer, report)
         jump = FittedJumpGP((outer,), found.classifier, k, found.accuracy(runs.weight), scale)
         self._unseen = unseen = found.unseen
         no_doubt = np.ones((len(runs), 1))
-        return jump if _left_out_crps(jump, unseen, runs) < _left_out_crps(alone, no_doubt, runs) else alone
+        is_better = _left_out_crps(jump, unseen, runs) < _left_out_crps(alone, no_doubt, runs)
+        return self._refitted(jump if is_better else alone, runs, rng_outer)
 
     def _by_regime(self) -> tuple[FloatArray, IntArray]:
         k, Z = self.gp_.n_regimes, self.gp_.gps[0].runs.Z

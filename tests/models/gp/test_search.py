@@ -73,6 +73,13 @@ def test_a_loss_that_is_not_a_number_turns_the_search_back() -> None:
     np.testing.assert_allclose(found.point, 0.0, atol=1e-4)
 
 
+def test_a_curvature_that_rounding_made_singular_is_begun_anew_from_its_diagonal() -> None:
+    """Forty runs of two inputs stopped the fit with "Singular matrix" where the likelihood was a narrow ridge."""
+    bowl = lambda x: (float(x @ x), 2 * x)  # noqa: E731
+    found = minimise_within(bowl, np.array([1.0, 0.5]), FAR, np.ones((2, 2)), tolerance=1e-12)
+    np.testing.assert_allclose(found.point, 0, atol=1e-5)
+
+
 def posterior_of(runs: Replicates) -> Posterior:
     return Posterior(partial(exact_profile, runs), runs.n_runs, runs.Z.shape[1])
 

@@ -23,7 +23,16 @@ from genbayes.models.gp.estimation import EXACT_LIMIT, HARDLY_ANY_NOISE
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.likelihood import GPParameters, Replicates, exact_profile
 from genbayes.models.gp.noise_process import NoiseProcess, NoisyGP, climb_jointly, constant_noise, noise_ratios
-from genbayes.models.gp.stationary import AUTO, KERNELS, FittedGP, FittedProcess, GPSurrogate, fit_gp, start_from
+from genbayes.models.gp.stationary import (
+    AUTO,
+    KERNELS,
+    FittedGP,
+    FittedProcess,
+    GPSurrogate,
+    fit_gp,
+    start_from,
+    with_refits,
+)
 from genbayes.persistence import State
 from genbayes.progress import Report
 from genbayes.seeding import RandomState
@@ -82,12 +91,18 @@ class FittedHeteroskedasticGP:
             return mean, variance, constant
         return mean, variance, self._noise_variance(*self.noise.predict(Z))
 
-    def leave_out(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    @property
+    def is_refitted(self) -> bool:
+        """Whether runs are left out by refits, as where the noise is the same everywhere."""
+        return self.latent.is_refitted
+
+    def leave_out(self, Z: FloatArray, *, by_refits: bool = True) -> tuple[FloatArray, FloatArray, FloatArray]:
         """As `predict`, but at an input that it was fitted to without the runs there, of mean and noise alike.
 
-        Length scales, levels and process variances stay those of all runs (Dubrule 1983).
+        By refits where the noise is the same everywhere and runs are few (`FittedGP.leave_out`); else length scales,
+        levels and process variances stay those of all runs (Dubrule 1983).
         """
-        mean, variance, constant = self.latent.leave_out(Z)
+        mean, variance, constant = self.latent.leave_out(Z, by_refits=by_refits)
         if self.is_homoskedastic:
             return mean, variance, constant
         return mean, variance, self._noise_variance(*self.noise.leave_out(Z))
@@ -215,7 +230,7 @@ def _is_clearly_better(uneven: FittedHeteroskedasticGP, even: FittedHeteroskedas
 
 def _left_out_scores(gp: FittedHeteroskedasticGP, runs: Replicates) -> FloatArray:
     """Mean log density of the runs at each input, by the runs at the others, shape (u,)."""
-    mean, latent, noise = gp.leave_out(runs.Z)
+    mean, latent, noise = gp.leave_out(runs.Z, by_refits=False)
     variance = latent + noise
     squares = runs.scatter / runs.count + (runs.mean - mean) ** 2
     return np.asarray(-0.5 * (np.log(2 * math.pi * variance) + squares / variance))
@@ -282,7 +297,7 @@ class HeteroskedasticGP(GPSurrogate):
     def _fit_gp(self, runs: ScaledRuns, rng: np.random.Generator, report: Report | None) -> FittedHeteroskedasticGP:
         groups = Replicates.collect(runs.Z, runs.y, runs.weight)
         start, kernel = start_from(self._neighbour(), groups, AUTO)
-        return fit_heteroskedastic_gp(
+        gp = fit_heteroskedastic_gp(
             groups,
             rng,
             n_starts=self.n_starts,
@@ -291,6 +306,7 @@ class HeteroskedasticGP(GPSurrogate):
             stationary=self._given_gp(),
             report=report,
         )
+        return replace(gp, latent=with_refits(gp.latent, groups, rng)) if gp.is_homoskedastic else gp
 
     def _facts(self) -> dict[str, str]:
         parameters = self.gp_.latent.parameters

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import BoolArray, FloatArray
 
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -65,7 +65,7 @@ def minimise_within(
     for _ in range(n_steps):
         free = ~(((point <= lower) & (gradient > 0)) | ((point >= upper) & (gradient < 0)))
         direction = np.zeros_like(gradient)
-        direction[free] = -np.linalg.solve(B[np.ix_(free, free)], gradient[free])
+        direction[free] = -_solve(B, free, gradient)
         if -0.5 * float(gradient @ direction) < tolerance:
             break
         found = _search_along(loss, point, value, gradient, direction, bounds)
@@ -96,6 +96,15 @@ def _search_along(
         bend = trial_value - value - expected  # the parabola through value, slope and trial value
         share *= min(max(-expected / (2 * bend), 0.1), 0.5) if np.isfinite(bend) else 0.1
     return None
+
+
+def _solve(B: FloatArray, free: BoolArray, gradient: FloatArray) -> FloatArray:
+    """B^{-1} g over the free coordinates; where rounding has made B singular its diagonal takes over, in place."""
+    try:
+        return np.asarray(np.linalg.solve(B[np.ix_(free, free)], gradient[free]), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        B[:] = np.diag(B.diagonal())
+        return np.asarray(gradient[free] / B.diagonal()[free], dtype=np.float64)
 
 
 def _update(B: FloatArray, step: FloatArray, change: FloatArray) -> None:

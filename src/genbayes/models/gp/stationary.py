@@ -25,6 +25,7 @@ from genbayes.models.gp.estimation import EXACT_LIMIT, estimate_parameters, inde
 from genbayes.models.gp.exact import Kriging
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.likelihood import GPParameters, Replicates, match_rows
+from genbayes.models.gp.refits import are_few, foretell
 from genbayes.models.gp.widening import LeavesOut, held_out_spread, optimism, stand_alone
 from genbayes.models.protocols import Of
 from genbayes.persistence import FOREIGN, State
@@ -54,12 +55,15 @@ class FittedGP:
         runs: Training runs with u distinct inputs of shape (u, p).
         large: What the approximation for many runs has learnt; None for exact prediction.
         kernel: Name of the correlation, of `KERNELS`.
+        unseen: Mean and two variances at each training input by GPs refitted without it, shape (3, u); None where
+            runs are not few (`with_refits`).
     """
 
     parameters: GPParameters
     runs: Replicates
     large: FullScale | None = None
     kernel: str = "matern52"
+    unseen: FloatArray | None = None
     _exact: Kriging | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -126,10 +130,16 @@ class FittedGP:
             variance = self.parameters.variance * share
         return mean, variance, np.full(len(self.runs), self.parameters.noise)
 
-    def leave_out(self, Z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    @property
+    def is_refitted(self) -> bool:
+        """Whether runs are left out by refits, so that the parameters have not seen them either."""
+        return self.unseen is not None
+
+    def leave_out(self, Z: FloatArray, *, by_refits: bool = True) -> tuple[FloatArray, FloatArray, FloatArray]:
         """As `predict`, but at an input that it was fitted to without the runs there.
 
-        Length scales, nugget and process variance stay those of all runs (Dubrule 1983).
+        By refits where they were made (`with_refits`) and are not asked away; else length scales, nugget and process
+        variance stay those of all runs (Dubrule 1983).
 
         Example:
             >>> Z = np.linspace(-1.5, 1.5, 20)[:, None]
@@ -141,7 +151,8 @@ class FittedGP:
         new = np.flatnonzero(row < 0)
         if len(new) == len(Z) or len(self.runs) < 2:
             return self.predict(Z)
-        moments = [left[row] for left in self._left_out]
+        left_out = self.unseen if by_refits and self.unseen is not None else self._left_out
+        moments = [left[row] for left in left_out]
         if len(new):
             for moment, given in zip(moments, self.predict(Z[new]), strict=True):
                 moment[new] = given
@@ -163,6 +174,8 @@ class FittedGP:
             arrays |= {"order": self.large.order, "coefficients": self.large.coefficients, "factor": self.large.factor}
         if len(parameters.sloped):
             arrays |= {"slope": parameters.slope, "sloped": parameters.sloped}
+        if self.unseen is not None:
+            arrays |= {"unseen": self.unseen}
         return State("FittedGP", {**values, "mean": parameters.mean}, arrays)
 
     @classmethod
@@ -181,7 +194,12 @@ class FittedGP:
         if not 1 <= len(Z) <= (len(Z) if "order" in state.arrays else EXACT_LIMIT):
             raise UnreadableFile(f"an exact GP in a model file must have 1 to {EXACT_LIMIT} inputs, got {len(Z)}")
         if "order" not in state.arrays:
-            return cls(parameters, runs, kernel=kernel)
+            unseen = state.array("unseen", (3, len(Z))) if "unseen" in state.arrays else None
+            if unseen is not None and not ((unseen[1:] >= 0).all() and (unseen[1:].sum(axis=0) > 0).all()):
+                raise UnreadableFile(
+                    f"variances of unseen runs in the model file must be positive, got others; {FOREIGN}"
+                )
+            return cls(parameters, runs, kernel=kernel, unseen=unseen)
         from genbayes.models.gp.large import FullScale
 
         order = state.whole_array("order", (len(Z),), below=len(Z))
@@ -237,6 +255,14 @@ def fit_gp(
         runs, rng, n_starts=n_starts, exact_limit=exact_limit, kernels=names, start=start, trend=trend, report=report
     )
     return FittedGP.at(estimate.parameters, runs, rng, exact_limit, estimate.kernel)
+
+
+def with_refits(gp: FittedGP, runs: Replicates, rng: np.random.Generator) -> FittedGP:
+    """A fitted GP that leaves runs out by refits with its kernel, where runs are few for their inputs (`are_few`)."""
+    if gp.is_refitted or not are_few(runs):
+        return gp
+    trend = AUTO if len(gp.parameters.sloped) else "constant"
+    return replace(gp, unseen=foretell(runs, lambda few: fit_gp(few, rng, kernel=gp.kernel, trend=trend).predict, rng))
 
 
 def start_from(near: FittedGP | None, runs: Replicates, kernel: str) -> tuple[GPParameters | None, str]:
@@ -311,9 +337,11 @@ class GPSurrogate(ScaledSurrogate):
             del self._base
 
     def _given_gp(self) -> FittedGP | None:
-        """The GP of all runs that a stationary GP of the same runs has."""
+        """The GP of all runs that a stationary GP of the same runs has, refits aside: those to come have none."""
         base = self._base
-        return base.gp_ if isinstance(base, StationaryGP) and base.fingerprint_ == self.fingerprint_ else None
+        if isinstance(base, StationaryGP) and base.fingerprint_ == self.fingerprint_:
+            return replace(base.gp_, unseen=None)
+        return None
 
     def _neighbour(self) -> FittedGP | None:
         """The exact GP of a stationary GP whose inputs have the same scales but for their size: a point to start."""
@@ -355,7 +383,8 @@ class GPSurrogate(ScaledSurrogate):
     def predict_out_of_fold(self, X: ArrayLike, y: ArrayLike) -> tuple[IntArray, PredictiveDistribution]:
         """All rows, and the distribution of each without the runs at its input (`FittedGP.leave_out`).
 
-        Length scales and nugget have seen the left-out runs, so that its errors come out too small; see `optimism`.
+        Where runs are few, by GPs refitted without them (`with_refits`). Elsewhere length scales and nugget have seen
+        the left-out runs, so that its errors come out too small; see `optimism`.
 
         Args:
             X: Inputs of `fit`, shape (n, d).
@@ -363,7 +392,8 @@ class GPSurrogate(ScaledSurrogate):
         """
         Z, t = self._scaled(X), self.response_scaler_.transform(np.asarray(y, dtype=np.float64))
         mean, latent, noise = self.gp_.leave_out(Z)  # type: ignore[attr-defined]
-        mean = mean + optimism(Z) * (mean - t)
+        if not self.gp_.is_refitted:  # type: ignore[attr-defined]
+            mean = mean + optimism(Z) * (mean - t)
         return np.arange(len(Z)), self._normal(mean, self.spread_**2 * (latent + noise))
 
     def _precautions(self, gp: FittedGP) -> dict[str, str]:
@@ -456,7 +486,8 @@ class StationaryGP(GPSurrogate):
         groups = Replicates.collect(runs.Z, runs.y, runs.weight)
         near = self._neighbour()
         start, kernel = start_from(near, groups, self.kernel)
-        return fit_gp(groups, rng, n_starts=self.n_starts, kernel=kernel, start=start, trend=self.trend, report=report)
+        gp = fit_gp(groups, rng, n_starts=self.n_starts, kernel=kernel, start=start, trend=self.trend, report=report)
+        return with_refits(gp, groups, rng)
 
     def _facts(self) -> dict[str, str]:
         parameters = self.gp_.parameters

@@ -29,8 +29,12 @@ STANDARD_NORMAL: FloatArray = np.asarray(ndtri((np.arange(50) + 0.5) / 50))  # i
 class LeavesOut(Protocol):
     """A fitted GP that can say what it would have said of its runs without them."""
 
-    def leave_out(self, Z: FloatArray, /) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def leave_out(self, Z: FloatArray, /, *, by_refits: bool = True) -> tuple[FloatArray, FloatArray, FloatArray]:
         """As `FittedProcess.predict`, but at an input that it was fitted to without the runs there."""
+
+    @property
+    def is_refitted(self) -> bool:
+        """Whether `leave_out` may do so by refits."""
 
     @property
     def length_scales(self) -> FloatArray:
@@ -77,11 +81,9 @@ def widening(length: FloatArray, n: int) -> float:
 def held_out_spread(gp: LeavesOut, Z: FloatArray, t: FloatArray, weight: FloatArray) -> float:
     """Factor of the standard deviations that runs ask for, each seen by the others alone.
 
-    (1 + widening) c^(u / (u + 20)), with the c of least mean CRPS of N(0, c^2) at the standardised leave-one-out
-    residuals (`genbayes.metrics.spread`), believed the less the fewer the u distinct inputs. Residuals count alike
-    whatever their scale, for the factor is one of scales. Below 1 it stops where nine in ten residuals would still lie
-    within their 90% intervals: a few large ones, as beside a jump, leave the CRPS to the many small ones. Runs that
-    have almost a twin say nothing, for the twin is not left out with them.
+    a = (1 + widening) c^(u / (u + 20)), c asked for by runs left out in closed form (`asked_spread`), believed the
+    less the fewer the u distinct inputs. Where the GP was refitted, sqrt(a b) with the b that runs left out by refits
+    ask for: those need no allowance, but are as few.
 
     Args:
         gp: The fitted process.
@@ -92,15 +94,41 @@ def held_out_spread(gp: LeavesOut, Z: FloatArray, t: FloatArray, weight: FloatAr
     u = len(gp.distinct_inputs)
     if u < 2:
         return 1.0
-    mean, latent, noise = gp.leave_out(Z)
+    c = asked_spread(gp, Z, t, weight, by_refits=False)
+    allowed = 1 + widening(gp.length_scales, u)
+    if c is None:
+        return allowed
+    factor = allowed * believed(c, u, SPREAD_ROWS)
+    refitted = asked_spread(gp, Z, t, weight) if gp.is_refitted else None
+    return factor if refitted is None else float(np.sqrt(factor * refitted))
+
+
+def asked_spread(
+    gp: LeavesOut, Z: FloatArray, t: FloatArray, weight: FloatArray, *, by_refits: bool = True
+) -> float | None:
+    """The factor c of least mean CRPS of N(0, c^2) at standardised residuals of runs left out; None of fewer than five.
+
+    Residuals count alike whatever their scale, for the factor is one of scales (`genbayes.metrics.spread`). Below 1 it
+    stops where nine in ten residuals would still lie within their 90% intervals: a few large ones, as beside a jump,
+    leave the CRPS to the many small ones. Runs that have almost a twin say nothing, for the twin is not left out with
+    them.
+
+    Args:
+        gp: The fitted process, of at least two distinct inputs.
+        Z: Scaled inputs of the runs, shape (n, p).
+        t: Scaled responses, shape (n,).
+        weight: Positive weights, shape (n,).
+        by_refits: Whether residuals are those of refits, where the GP has them.
+    """
+    mean, latent, noise = gp.leave_out(Z, by_refits=by_refits)
     alone = stand_alone(gp.distinct_inputs / gp.length_scales)[match_rows(gp.distinct_inputs, Z)]
     if alone.sum() < FEWEST_RESIDUALS:
-        return 1 + widening(gp.length_scales, u)
+        return None
     r, weight = ((t - mean) / np.sqrt(latent + noise))[alone], weight[alone]
     c = best_spread(np.broadcast_to(STANDARD_NORMAL, (len(r), len(STANDARD_NORMAL))), r, weight)
     if c < 1:
         c = min(1.0, max(c, _ninth_tenth(np.abs(r), weight) / float(ndtri(0.95))))
-    return (1 + widening(gp.length_scales, u)) * believed(c, u, SPREAD_ROWS)
+    return c
 
 
 def stand_alone(W: FloatArray) -> BoolArray:

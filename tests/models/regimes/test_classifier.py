@@ -10,7 +10,7 @@ from genbayes.models.regimes import classifier
 from genbayes.models.regimes.classifier import RegimeClassifier, fit_classifier
 from genbayes.models.regimes.mixture import responsibilities
 from genbayes.models.regimes.perceptron import PerceptronScores, fit_perceptrons
-from genbayes.models.regimes.probabilities import fit_stack, mixture_loss
+from genbayes.models.regimes.probabilities import fit_stack, mixture_loss, steepness
 from genbayes.models.regimes.svm import fit_kernel
 from genbayes.persistence import State
 
@@ -97,6 +97,19 @@ def test_a_member_that_adds_nothing_gets_hardly_any_weight() -> None:
     noise = np.column_stack([np.zeros(400), rng.standard_normal(400)])
     stack, _ = fit_stack([good, noise], evidence_for(label, 2), np.ones(400))
     assert stack.slope[1] < 0.15 * stack.slope[0]
+
+
+def test_many_runs_leave_little_doubt_beside_a_clear_cut_boundary() -> None:
+    z = np.random.default_rng(3).uniform(-1, 1, 2000)
+    evidence = evidence_for((z > 0).astype(np.int64), 2)
+    near = 0.03 * np.array([[-1.0, 1.0]])  # a 33rd of the way to the edge, where thirty runs lie on either side
+    doubt = []
+    for n in (40, 2000):
+        prior_sd = steepness(evidence[:n], np.ones(n))
+        stack, _ = fit_stack([np.column_stack([-z, z])[:n]], evidence[:n], np.ones(n), prior_sd)
+        doubt.append(stack.probabilities([near])[0, 0])
+    assert doubt[0] > 0.1
+    assert doubt[1] < 0.002
 
 
 def test_a_machine_with_one_regime_in_sight_names_it() -> None:

@@ -20,7 +20,7 @@ from genbayes.data.folds import draw_stratified_folds
 from genbayes.data.scaling import InputScaler
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.regimes.gp_classifier import GPScores, fit_gp_scores
-from genbayes.models.regimes.probabilities import LinearScores, Member, Stack, fit_linear, fit_stack
+from genbayes.models.regimes.probabilities import LinearScores, Member, Stack, fit_linear, fit_stack, steepness
 from genbayes.models.regimes.svm import KernelScores, KernelTrials, walk
 from genbayes.persistence import State
 from genbayes.progress import Report
@@ -200,11 +200,12 @@ def fit_classifier(
         networks = fit_perceptrons(Z, evidence, weight, folds, rng_networks, report)
         members.append(networks)
         unseen.append(networks.out_of_fold(Z, folds))
-    stack, _ = fit_stack(unseen, evidence, weight)
+    prior_sd = steepness(evidence, weight)
+    stack, _ = fit_stack(unseen, evidence, weight, prior_sd)
     influence = stack.slope * np.array([scores.std() for scores in unseen])
     chosen = np.flatnonzero(influence >= max(MIN_WEIGHT * influence.sum(), float(np.finfo(np.float64).tiny)))
     chosen = chosen if len(chosen) else np.zeros(1, np.int64)  # inputs that tell nothing: one member, of slope 0
-    stack, _ = fit_stack([unseen[j] for j in chosen], evidence, weight)
+    stack, _ = fit_stack([unseen[j] for j in chosen], evidence, weight, prior_sd)
     classifier = RegimeClassifier(scaler, tuple(members[j] for j in chosen), stack)
     return classifier, stack.probabilities([unseen[j] for j in chosen])
 

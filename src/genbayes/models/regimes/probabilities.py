@@ -10,6 +10,7 @@ Wolpert 1992; with one classifier and two regimes, Platt 1999).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,6 +21,9 @@ from scipy.special import logsumexp, softmax
 
 from genbayes.arrays import FloatArray
 from genbayes.persistence import State
+
+STACK_SD = 5.0  # of the prior of a stack's slopes and offsets, where runs are few or labels not yet settled
+LINEAR_SD = 10.0  # of a coefficient of a standardised input: a slope that passes from 1% to 99% within half a sd
 
 
 class Member(Protocol):
@@ -73,13 +77,16 @@ class Stack:
         return np.asarray(softmax(total, axis=1))
 
 
-def fit_stack(scores: Sequence[FloatArray], evidence: FloatArray, weight: FloatArray) -> tuple[Stack, float]:
+def fit_stack(
+    scores: Sequence[FloatArray], evidence: FloatArray, weight: FloatArray, prior_sd: float = STACK_SD
+) -> tuple[Stack, float]:
     """Maximise the likelihood of the runs over offsets and slopes, under a weak Gaussian prior.
 
     Args:
         scores: One table per classifier, at rows it has not seen, each of shape (n, k).
         evidence: Log density of each response in each regime, shape (n, k).
         weight: Positive weights, shape (n,).
+        prior_sd: Of a slope, for scores of unit spread, and of an offset.
 
     Returns:
         The stack, and the mean loss of a row, -log sum_k pi_k L_k, without the prior.
@@ -91,7 +98,7 @@ def fit_stack(scores: Sequence[FloatArray], evidence: FloatArray, weight: FloatA
         >>> bool(stack.slope[0] > 1), stack.slope[1].round(2), loss < 0.1
         (True, np.float64(0.0), True)
     """
-    J, k, prior_sd = len(scores), evidence.shape[1], 5.0  # of a slope, for scores of unit spread, and of an offset
+    J, k = len(scores), evidence.shape[1]
     spread = np.array([max(float((s - s.mean(axis=1, keepdims=True)).std()), 1e-12) for s in scores])
     unit = np.stack([s / size for s, size in zip(scores, spread, strict=True)])
 
@@ -106,6 +113,16 @@ def fit_stack(scores: Sequence[FloatArray], evidence: FloatArray, weight: FloatA
     stack = Stack(found[:k], found[k:] / spread)
     total = found[:k] + np.tensordot(found[k:], unit, axes=1)
     return stack, mixture_loss(total, evidence, weight)[0] / float(weight.sum())
+
+
+def steepness(evidence: FloatArray, weight: FloatArray, least: float = STACK_SD) -> float:
+    """Standard deviation of a prior of slopes: the root of the runs in the smallest regime, but no less than `least`.
+
+    The more runs on either side, the more exactly they say where a boundary is, and the steeper it may be; a prior that
+    does not give way would leave runs beside a clear-cut boundary in doubt for ever.
+    """
+    fewest = float((weight @ softmax(evidence, axis=1)).min())
+    return max(least, math.sqrt(fewest))
 
 
 @dataclass(frozen=True)
@@ -148,7 +165,7 @@ def fit_linear(Z: FloatArray, evidence: FloatArray, weight: FloatArray) -> Linea
     """
     design = np.column_stack([np.ones(len(Z)), Z])
     shape = (design.shape[1], evidence.shape[1])
-    prior_sd = 10.0  # of a coefficient of a standardised input: a slope that passes from 1% to 99% within half a sd
+    prior_sd = steepness(evidence, weight, LINEAR_SD)
 
     def loss(flat: FloatArray) -> tuple[float, FloatArray]:
         B = flat.reshape(shape)

@@ -157,6 +157,23 @@ def test_acquisitions_are_chosen_by_the_networks_that_are_named(monkeypatch: pyt
     assert line.what.endswith("3 networks")
 
 
+@pytest.mark.parametrize(("answer", "told"), [(0.0, "same answer"), (1.0, "ANOTHER ANSWER")])
+def test_two_jobs_are_timed_against_one_and_must_give_the_same_answer(monkeypatch, answer: float, told: str) -> None:
+    def run(probe: str, name: str, n: str, n_jobs: str) -> str:
+        return json.dumps([6.0, 4.0, 0.0] if n_jobs == "1" else [5.0, 2.0, answer])
+
+    monkeypatch.setattr(speed, "_run", run)
+    lines = list(speed.measure_jobs((40,), 1))
+    assert {line.measured for line in lines} == {"2.00 times"}
+    assert all(line.met is (answer == 0) and told in line.detail for line in lines)
+
+
+def test_the_program_that_is_timed_with_jobs_runs() -> None:
+    *seconds, q = json.loads(speed._run(speed.TWO_FITS, "smooth", "40", "1"))
+    assert len(seconds) == 2
+    assert np.shape(q) == (40, 3)
+
+
 # the paper's estimate of the CRPS
 
 

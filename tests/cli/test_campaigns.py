@@ -316,7 +316,9 @@ def test_several_responses_go_through_every_command(ask, tmp_path) -> None:
     assert "trial 3: drag = 7.0, lift = 8.0" in worked.err
     assert "key must not be given for several responses" in ask("worker", *WHERE, "--key", "y", "--", "true").err
     exported = ask("design", "export", *WHERE, "-o", "runs.csv")
-    assert "genbayes fit runs.csv --target drag --inputs mach,stages,gas --categorical gas" in exported.lines
+    assert (
+        "genbayes fit runs.csv --target drag --inputs mach,stages,gas --categorical gas -o model.gb" in exported.lines
+    )
     assert "response must be one of 'drag', 'lift'" in ask("design", "status", *WHERE, "--response", "wing").err
     assert pd.read_csv("runs.csv")[["drag", "lift"]].to_numpy().tolist() == [[-1.0, 2.5], [0.0, 1.0], [7.0, 8.0]]
     assert ask("design", "status", *WHERE, "--report", "page.html", "--response", "lift").code == 0

@@ -286,6 +286,25 @@ def test_the_comparison_is_one_json_object_and_the_chosen_model_and_a_page_are_w
     assert type(load(tmp_path / "m.gb")).__name__ == "AutoSurrogate"
 
 
+def test_what_to_type_after_a_comparison_is_the_same_comparison(ask, runs) -> None:
+    answer = ask(*QUICK, "--inputs", "x,gas", "--bounds", ",99", "--seed", "3", "--drop-missing")
+    again = (
+        "genbayes compare runs.csv --target y --inputs x,gas --categorical gas --bounds ,99 --candidates gp,het-gp "
+        "--seed 3 --drop-missing"
+    )
+    assert f"{again} --report compare.html" in answer.lines
+    assert f"{again} -o model.gb" in answer.lines
+    assert ask(*again.split()[1:], "-o", "model.gb").code == 0
+
+
+def test_a_category_that_fit_has_not_seen_is_named_with_its_line(ask, runs, tmp_path) -> None:
+    assert ask(*FIT, "--model", "gp").code == 0
+    (tmp_path / "new.csv").write_text("x,gas\n0.5,He\n0.5,Xe\n")
+    answer = ask("predict", "m.gb", "new.csv")
+    assert (answer.code, answer.out) == (2, "")
+    assert "got 'Xe' in 1 of 2 rows (line 3)" in answer.err
+
+
 def test_the_automatic_fit_is_the_one_that_is_compared(ask, runs, tmp_path, monkeypatch) -> None:
     from genbayes import AutoSurrogate, load
 

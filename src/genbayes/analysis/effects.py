@@ -60,7 +60,7 @@ def main_effects(
 
     m_j(v) = mean_i E[y | x_i with x_ij = v] and share_j = var_i m_j(x_ij) / var_i E[y | x_i], with m_j
     interpolated between grid values. Inputs that vary independently and do not interact have shares that add up
-    to 1; what is missing is interaction.
+    to 1. Interaction leaves less; inputs that vary together, as by chance in few rows, leave less or more.
 
     Args:
         model: Any fitted model with `predict_distribution`.

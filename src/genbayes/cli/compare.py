@@ -104,13 +104,24 @@ def compare(
             }
         )
         return
-    _show(model.report_, runs, target, len(y), output, report)
+    options = {
+        "--inputs": inputs,
+        "--categorical": categorical,
+        "--bounds": bounds,
+        "--candidates": candidates,
+        "--time-limit": None if time_limit is None else f"{time_limit:g}",
+        "--jobs": jobs,
+        "--seed": seed or None,
+    }
+    typed: list[object] = ["genbayes", "compare", runs, "--target", target]
+    typed += [word for option, value in options.items() if value is not None for word in (option, value)]
+    again = " ".join(shell_word(str(word)) for word in [*typed, *(["--drop-missing"] if drop_missing else [])])
+    title = f"Surrogates for {target} of {runs.name}, {len(y):,} rows, in {model.report_.seconds:.0f} s"
+    _show(model.report_, title, again, output, report)
 
 
-def _show(
-    result: SelectionReport, runs: Path, target: str, n_rows: int, output: Path | None, report: Path | None
-) -> None:
-    title = f"Surrogates for {target} of {runs.name}, {n_rows:,} rows, in {result.seconds:.0f} s"
+def _show(result: SelectionReport, title: str, again: str, output: Path | None, report: Path | None) -> None:
+    """The scores, the choice and what to type next; `again` is the command that was given, without its files."""
     _print_scores(title, result)
     together = f"Chosen: CRPS {result.crps:.4g} ± {result.crps_se:.2g} on {result.n_scored:,} unseen rows."
     print_sentence(together, style="bold")
@@ -121,7 +132,6 @@ def _show(
         *([f"Few runs: {'; '.join(result.thin)}."] if result.thin else []),
     ):
         print_sentence(sentence)
-    again = f"genbayes compare {shell_word(str(runs))} --target {shell_word(target)}"
     print_next(
         *([f"Open {report} in a browser"] if report is not None else [f"{again} --report compare.html"]),
         *(

@@ -285,6 +285,7 @@ def _fit_words(campaign: Campaign, table: Path, everything: bool) -> str:
     words = ["genbayes", "fit", str(table), "--target", responses[0]]
     words += ["--inputs", ",".join(space.names)] if everything or len(responses) > 1 else []
     words += ["--categorical", ",".join(space.categorical)] if space.categorical else []
+    words += ["-o", "model.gb"]
     return " ".join(shell_word(word) for word in words)
 
 

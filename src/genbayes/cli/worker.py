@@ -45,8 +45,9 @@ def worker(
 ) -> None:
     """Run a program for one trial after another; any number of workers, on any number of machines.
 
-    The response is its last line of output: a number, or a JSON object; several are a JSON object or array. The inputs
-    are also on its standard input, as JSON. SIGTERM and Ctrl-C end the worker cleanly and hand its trial back.
+    The response is its last line of output: a number, or a JSON object;
+    several are a JSON object or array. The inputs are also on its standard input,
+    as JSON. SIGTERM and Ctrl-C end the worker cleanly and hand its trial back.
 
     Example: genbayes worker sqlite:///rocket.db rocket --timeout 600 -- ./simulate.sh {mach} {alpha}
     """

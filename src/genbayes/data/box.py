@@ -377,7 +377,8 @@ def _check_name(name: object) -> str:
 def _check_bounds(name: str, lower: float, upper: float) -> None:
     for bound in (lower, upper):
         if isinstance(bound, bool) or not isinstance(bound, Real) or not math.isfinite(bound):
-            raise InvalidInput(f"bounds of {name!r} must be finite numbers, got {bound!r}")
+            instead = "; take Choice(a, b, ...) for categories" if isinstance(bound, str) else ""
+            raise InvalidInput(f"bounds of {name!r} must be finite numbers, got {bound!r}{instead}")
     if lower == upper:
         raise InvalidInput(
             f"bounds of {name!r} must differ, got {lower!r} twice; write a fixed input into the simulator instead"

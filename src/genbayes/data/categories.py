@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import BoolArray, FloatArray
 from genbayes.errors import InvalidInput
 from genbayes.validation import describe_rows, list_some
 
@@ -55,9 +55,23 @@ class CategoryCoder:
             first = asked[int(np.flatnonzero(unknown)[0])]
             raise InvalidInput(
                 f"X[{self.name!r}] must hold categories seen in fit ({list_some(self.levels)}), "
-                f"got {first!r} in {describe_rows(unknown)}"
+                f"got {first!r} in {_places(values, unknown)}"
             )
         return codes
+
+
+def _places(values: ArrayLike, marked: BoolArray) -> str:
+    """How many rows are marked and which; in a column that came from a file, on which lines they stand.
+
+    Example:
+        >>> import pandas as pd
+        >>> _places(pd.Series(["He", "Xe"], index=pd.Index([2, 3], name="line")), np.array([False, True]))
+        '1 of 2 rows (line 3)'
+    """
+    index = getattr(values, "index", None)
+    if getattr(index, "name", None) == "line":
+        return describe_rows(marked, labels=index, word="line")
+    return describe_rows(marked)
 
 
 def _as_labels(values: ArrayLike, name: str, text: bool | None = None) -> list[Any]:

@@ -452,7 +452,7 @@ def _encode(X: ArrayLike, coders: tuple[CategoryCoder, ...]) -> ArrayLike:
     if is_frame(X):
         frame = X.copy()
         for coder in coders:
-            frame.isetitem(coder.column, coder.encode(_column(X, coder.column)))
+            frame.isetitem(coder.column, coder.encode(X.iloc[:, coder.column]))
         return frame
     matrix = np.array(X, dtype=object)
     for coder in coders:

@@ -217,8 +217,8 @@ def effects_figure(effects: Sequence[MainEffect], target: str) -> Html:
         "Main effects",
         drawings,
         "The predicted mean with one input held at each value, averaged over the other inputs of the rows. The share "
-        "says how much of the variance of the prediction the input explains on its own; what is missing to 100% is "
-        "interaction between inputs.",
+        "says how much of the variance of the prediction the input explains on its own. The shares add up to less than "
+        "100% where inputs interact, and to less or more where they vary together, as by chance in few rows.",
         _left_out(len(varying), constant),
     )
 

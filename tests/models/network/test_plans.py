@@ -249,7 +249,7 @@ def test_training_yields_to_a_rival_that_is_out_of_reach(course: list[float], ri
     if at is None:
         run.run([plan("shallow")])
         return
-    with pytest.raises(OutOfReach, match="a rival is out of reach: CRPS .* times its own"):
+    with pytest.raises(OutOfReach, match="a rival is out of reach: CRPS .* times the rival's"):
         run.run([plan("shallow")])
     assert SEEN[-1].training.n_steps == at
 

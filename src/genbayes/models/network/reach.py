@@ -70,7 +70,7 @@ class Standing:
             other[known], self.scores[known], weight, n_errors=3.0
         ):
             raise (FirstOutOfReach if self.is_first else OutOfReach)(
-                f"a rival is out of reach: CRPS {mine / theirs:.1f} times its own after {self.epoch:.0f} epochs"
+                f"a rival is out of reach: CRPS {mine / theirs:.1f} times the rival's after {self.epoch:.0f} epochs"
             )
 
 

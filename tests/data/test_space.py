@@ -93,7 +93,7 @@ def test_a_frame_goes_to_the_cube_row_by_row_and_a_space_says_of_which_kind_its_
         ({"x": (1.0, 1.0)}, "bounds of 'x' must differ, got 1.0 twice"),
         ({"x": (0.0, float("inf"))}, "bounds of 'x' must be finite numbers, got inf"),
         ({"x": (0.0, float("nan"))}, "bounds of 'x' must be finite numbers, got nan"),
-        ({"x": ("0", "1")}, "bounds of 'x' must be finite numbers, got '0'; take Choice(a, b, ...) for categories"),
+        ({"x": ("0", "1")}, "bounds of 'x' must be finite numbers, got '0'; take Choice"),
         ({"x": (0, 1, 2)}, r"bounds of 'x' must be \(lower, upper\), Log"),
         ({"x": 3}, r"bounds of 'x' must be \(lower, upper\), Log"),
         ({"x": {"logarithmic": [1, 2]}}, r"bounds of 'x' must be \(lower, upper\), Log"),

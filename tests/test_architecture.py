@@ -8,7 +8,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "genbayes"
 LAYERS = [
     {"errors", "arrays", "lazy"},
-    {"validation", "seeding", "deadline", "threads", "writing", "progress", "processes"},
+    {"validation", "seeding", "deadline", "threads", "writing", "progress"},
     {"metrics", "plotting"},
     {"data", "persistence", "distribution"},
     {"training", "models/base", "models/protocols", "models/registry", "models/loading"},
@@ -29,7 +29,6 @@ LAYER = {place: number for number, places in enumerate(LAYERS, start=1) for plac
 # Single files of one layer may use each other where this order is kept: the door before those who pass through.
 IN_ORDER = [
     "errors", "arrays", "lazy", "validation", "seeding", "deadline", "threads", "writing", "progress",
-    "processes",
     "persistence", "data", "distribution", "training", "models/protocols", "models/registry", "models/loading",
     "models/base",
 ]  # fmt: skip

@@ -53,9 +53,3 @@ def require_time() -> None:
     end = _end.get()
     if end is not None and now() >= end:
         raise OutOfTime("the computation must end by its deadline, got no time left")
-
-
-def time_left() -> float | None:
-    """Seconds until the deadline of a block around this call, at least 0; None without one."""
-    end = _end.get()
-    return None if end is None else max(0.0, end - now())

@@ -1,20 +1,16 @@
 """Who is tried when, who is given up and why; what is said of the response was measured."""
 
-import os
 import warnings
 
 import joblib
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 
 from genbayes import AutoSurrogate, Normal
-from genbayes.auto import surrogate
 from genbayes.auto.candidates import Candidate, Clock, Trials
 from genbayes.auto.race import Findings, measure_unevenness, run_race
 from genbayes.auto.stacking import LEVELS
 from genbayes.data.dataset import Dataset
-from genbayes.models.base import Surrogate
 from genbayes.models.registry import Facts
 
 N = 100
@@ -167,67 +163,6 @@ def test_the_same_model_whether_one_or_two_are_fitted_at_a_time() -> None:
     one, two = (AutoSurrogate(n_jobs=n_jobs, random_state=0).fit(X, y) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.predict_quantiles(X, [0.1, 0.5, 0.9]), two.predict_quantiles(X, [0.1, 0.5, 0.9]))
     assert [e.crps for e in one.report_.entries] == [e.crps for e in two.report_.entries]
-
-
-@pytest.mark.parametrize(
-    ("n_jobs", "n", "jump", "expected"),
-    [(-1, 300, 0.0, {"network", "boosted"}), (2, 100, 4.0, {"network", "jump-gp", "iqn-boundary"})],
-)
-def test_the_same_model_from_worker_processes(monkeypatch, n_jobs: int, n: int, jump: float, expected: set) -> None:
-    monkeypatch.setattr(surrogate, "FEWEST_TO_SHARE", 0)
-    monkeypatch.setattr(joblib, "effective_n_jobs", lambda n_jobs: {None: 1, -1: 2}.get(n_jobs, n_jobs))
-    begun = []
-    monkeypatch.setattr(Trials, "_begin", lambda self, *args: [begun.append(args[0]), begin(self, *args)])
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(n, 2))
-    y = np.sin(5 * X[:, 0]) + jump * (X[:, 1] > 0.5 + 0.2 * X[:, 0]) + 0.1 * rng.standard_normal(n)
-    fits = [AutoSurrogate(n_jobs=jobs, random_state=0).fit(X, y) for jobs in (None, n_jobs)]
-    assert set(begun) == expected
-    here, beside = (fit.predict_quantiles(X, [0.1, 0.5, 0.9]) for fit in fits)
-    np.testing.assert_array_equal(beside, here)
-    told = [[without_seconds(entry) for entry in fit.report_.to_dict()["entries"]] for fit in fits]
-    assert told[1] == told[0]
-
-
-@pytest.mark.parametrize(
-    ("n", "d", "limit", "expected"),
-    [(1_000, 10, None, 1), (999, 10, None, 0), (50_000, 10, None, 0), (1_000, 10, 30.0, 1), (1_000, 10, 29.0, 0)],
-)
-def test_processes_are_used_where_they_save_time(monkeypatch, n: int, d: int, limit: float | None, expected) -> None:
-    monkeypatch.setattr(joblib, "effective_n_jobs", lambda n_jobs: n_jobs)
-    assert AutoSurrogate(n_jobs=2, time_limit=limit)._count_workers(n, d) == expected
-
-
-def without_seconds(entry: dict) -> dict:
-    return {key: value for key, value in entry.items() if "seconds" not in key}
-
-
-begin = Trials._begin
-
-
-class Deadly(BaseEstimator, Surrogate):
-    """A model whose fit ends its process."""
-
-    def __init__(self, pid: int = 0) -> None:
-        self.pid = pid
-
-    def fit(self, X, y, sample_weight=None):
-        assert os.getpid() != self.pid, "a worker was free to take it"
-        os._exit(3)
-
-    def predict_distribution(self, X, of="run"):
-        raise AssertionError
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_candidate_whose_process_dies_is_told_and_the_rest_go_on(monkeypatch) -> None:
-    monkeypatch.setattr(surrogate, "FEWEST_TO_SHARE", 0)
-    monkeypatch.setattr(joblib, "effective_n_jobs", lambda n_jobs: n_jobs or 1)
-    X = np.linspace(0, 1, 40)[:, None]
-    candidates = {"gp": None, "deadly": Deadly(os.getpid())}
-    model = AutoSurrogate(candidates=candidates, n_jobs=2, random_state=0).fit(X, np.sin(6 * X[:, 0]))
-    assert model.report_.chosen == ("gp",)
-    assert "its worker process died" in next(e.note for e in model.report_.entries if e.name == "deadly")
 
 
 def test_a_dask_cluster_fits_the_candidates_and_comes_to_the_same() -> None:

@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import joblib
 import numpy as np
@@ -26,10 +25,9 @@ from genbayes.data.dataset import Dataset
 from genbayes.data.weights import as_checked
 from genbayes.deadline import OutOfTime, deadline, now
 from genbayes.errors import InvalidInput, OutOfReach
-from genbayes.models.protocols import AwaitsRival, BuildsOn, Fits, YieldsToRival, gives_out_of_fold
+from genbayes.models.protocols import BuildsOn, Fits, YieldsToRival, gives_out_of_fold
 from genbayes.models.regimes.em import HasRegimes
 from genbayes.models.registry import Facts, find_model, registered_models
-from genbayes.processes import Awaited, Task, WorkerDied, compute_all, has_workers
 
 NO_TIME = "no time"
 DISBELIEVED = "its leave-one-out scores did not hold on a fold"
@@ -146,7 +144,7 @@ class Job:
         seconds: The time until then when it was made, for other processes, whose clocks may differ.
         process: The process that made it.
         base: A fitted model that it may build on.
-        rival: CRPS of the best model so far at each row, NaN where unknown, shape (n,); or where it will be told.
+        rival: CRPS of the best model so far at each row, NaN where unknown, shape (n,).
     """
 
     make: Callable[[int], Fits]
@@ -158,12 +156,7 @@ class Job:
     seconds: float | None = None
     process: int = 0
     base: Fits | None = None
-    rival: FloatArray | Awaited | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """A job may have waited before it is sent."""
-        seconds = self.seconds if self.ends is None or self.process != os.getpid() else self.ends - now()
-        return {**self.__dict__, "seconds": seconds}
+    rival: FloatArray | None = None
 
     def run(self) -> Outcome:
         """Fit and predict what was not seen; what goes wrong is recorded."""
@@ -196,10 +189,7 @@ class Job:
         weight = (as_checked(part.weight),) if takes else ()  # rows of a fold, whose mean need not be one
         if self.base is not None and isinstance(model, BuildsOn):
             return model.fit_on(self.base, part.X, part.y, *weight)
-        if isinstance(self.rival, Awaited):
-            if isinstance(model, AwaitsRival):
-                return model.fit_awaiting(self.rival.get, part.X, part.y, *weight)
-        elif self.rival is not None and isinstance(model, YieldsToRival):
+        if self.rival is not None and isinstance(model, YieldsToRival):
             return model.fit_against(self.rival, part.X, part.y, *weight)
         return model.fit(part.X, part.y, *weight)
 
@@ -286,7 +276,6 @@ class Trials:
         shape = len(data), len(LEVELS)
         self.trials = {each.name: Trial(each, np.full(shape, np.nan)) for each in candidates}
         self._seed = dict(zip(self.trials, seeds, strict=True))
-        self._begun: dict[tuple[str, int], tuple[Task[Outcome], Awaited | None]] = {}  # by name and number of the fit
         distinct = len(np.unique(data.X, axis=0))
         self._is_replicated = len(data) > distinct and len(np.unique(fold)) > 1 and _are_together(data.X, fold)
 
@@ -332,56 +321,24 @@ class Trials:
             return False
         return not is_not_clearly_worse(own[both], best[both], weight)
 
-    def begin_probes(self, names: Sequence[str]) -> None:
-        """Let workers begin with quick versions that `probe` will ask for."""
-        if has_workers():
-            _, jobs = self._quick_jobs(names, None)
-            for name, job in jobs.items():
-                self._begin(name, -1, job)
-
-    def begin_all(self, names: Sequence[str]) -> None:
-        """Let workers begin with fits that `fit_all` will ask for; what they build on has been fitted.
-
-        A rival is told to them when `fit_all` is; one that cannot wait for it is not begun.
-        """
-        for name in names:
-            make, base = self.trials[name].candidate.make, self._base_of(name)
-            model = make(0)
-            if not has_workers() or (isinstance(model, YieldsToRival) and not isinstance(model, AwaitsRival)):
-                continue
-            rival = None if base is not None and isinstance(model, BuildsOn) else Awaited()
-            nothing = np.empty(0, np.int64)
-            self._begin(name, 0, self._job(make, None, nothing, self._seed_of(name, 0), None, base, rival), rival)
-
-    def begin_without(self, names: Sequence[str], fold: int) -> None:
-        """Let workers begin with fits that `fit_without` will ask for."""
-        for name in names if has_workers() else ():
-            self._begin(name, fold + 1, self._job_without(name, fold, None))
-
     def probe(self, names: Sequence[str], seconds: float | None) -> None:
         """Quick versions of some candidates, fitted to few rows and judged on the first fold's."""
-        n_learnt, jobs = self._quick_jobs(names, seconds)
-        outcomes = self._run(list(jobs.values()), list(jobs), -1, "a quick version")
-        for name, outcome in zip(jobs, outcomes, strict=True):
-            trial = self.trials[name]
-            self._note(trial, outcome)
-            if outcome.model is not None:
-                trial.part, trial.n_learnt = outcome.model, n_learnt
-            elif trial.note == NO_TIME:
-                trial.note = ""  # the whole one may have more
-
-    def _quick_jobs(self, names: Sequence[str], seconds: float | None) -> tuple[int, dict[str, Job]]:
-        """How many rows they learn from, and the jobs of those that have a quick version."""
         judge = np.flatnonzero(self.fold == 0)[:PROBE_ROWS]
         others = np.flatnonzero(self.fold != 0)
         learn = others[np.linspace(0, len(others) - 1, min(len(others), PROBE_ROWS)).astype(np.int64)]
         named = {name: probe for name in names if (probe := self.trials[name].candidate.probe) is not None}
-        jobs = {
+        jobs = [
             # one after another, each has its share
-            name: self._job(make, learn, judge, self._seed_of(name, -1), None if seconds is None else seconds * (i + 1))
+            self._job(make, learn, judge, self._seed_of(name, -1), None if seconds is None else seconds * (i + 1))
             for i, (name, make) in enumerate(named.items())
-        }
-        return len(learn), jobs
+        ]
+        for name, outcome in zip(named, self._run(jobs, named, "a quick version"), strict=True):
+            trial = self.trials[name]
+            self._note(trial, outcome)
+            if outcome.model is not None:
+                trial.part, trial.n_learnt = outcome.model, len(learn)
+            elif trial.note == NO_TIME:
+                trial.note = ""  # the whole one may have more
 
     def fit_all(self, names: Sequence[str], seconds: float | None, rival: FloatArray | None = None) -> None:
         """Candidates fitted to all rows; those that judge themselves are then judged on all of them."""
@@ -389,10 +346,7 @@ class Trials:
         for name in names:
             make, base = self.trials[name].candidate.make, self._base_of(name)
             jobs.append(self._job(make, None, np.empty(0, np.int64), self._seed_of(name, 0), seconds, base, rival))
-            _, awaited = self._begun.get((name, 0), (None, None))
-            if awaited is not None:
-                awaited.tell(np.full(len(self.data), np.nan) if rival is None else rival)
-        for name, outcome in zip(names, self._run(jobs, names, 0, "all rows"), strict=True):
+        for name, outcome in zip(names, self._run(jobs, names, "all rows"), strict=True):
             trial = self.trials[name]
             if outcome.model is None and trial.part is not None:  # what its folds or its quick version showed counts
                 trial.seconds.append(outcome.seconds)
@@ -405,8 +359,12 @@ class Trials:
 
     def fit_without(self, names: Sequence[str], fold: int, seconds: float | None) -> None:
         """Candidates fitted without the rows of a fold and judged on them."""
-        jobs = [self._job_without(name, fold, seconds) for name in names]
-        for name, outcome in zip(names, self._run(jobs, names, fold + 1, f"fold {fold + 1}"), strict=True):
+        learn, judge = np.flatnonzero(self.fold != fold), np.flatnonzero(self.fold == fold)
+        jobs = [
+            self._job(self.trials[name].candidate.make, learn, judge, self._seed_of(name, fold + 1), seconds)
+            for name in names
+        ]
+        for name, outcome in zip(names, self._run(jobs, names, f"fold {fold + 1}"), strict=True):
             trial = self.trials[name]
             if outcome.note == NO_TIME and trial.part is not None:
                 trial.seconds.append(outcome.seconds)  # what it did on others counts
@@ -415,18 +373,15 @@ class Trials:
             if outcome.model is not None:
                 trial.part, trial.n_learnt = outcome.model, 0
 
-    def _job_without(self, name: str, fold: int, seconds: float | None, base: Fits | None = None) -> Job:
-        learn, judge = np.flatnonzero(self.fold != fold), np.flatnonzero(self.fold == fold)
-        return self._job(self.trials[name].candidate.make, learn, judge, self._seed_of(name, fold + 1), seconds, base)
-
     def verify(self, name: str, seconds: float | None) -> None:
         """Give up a candidate that judged itself if a fit without the first fold is clearly worse there than it said.
 
         By more than 8%, of which a fit to fewer rows explains a part, and by more than two standard errors.
         """
-        trial, job = self.trials[name], self._job_without(name, 0, seconds, self._base_of(name))
-        judge = job.judge
-        (outcome,) = self._run([job], [name], 1, "checked on a fold")
+        learn, judge = np.flatnonzero(self.fold != 0), np.flatnonzero(self.fold == 0)
+        trial = self.trials[name]
+        job = self._job(trial.candidate.make, learn, judge, self._seed_of(name, 1), seconds, self._base_of(name))
+        (outcome,) = self._run([job], [name], "checked on a fold")
         trial.seconds.append(outcome.seconds)
         if outcome.model is None:
             return
@@ -453,7 +408,7 @@ class Trials:
         seed: int,
         seconds: float | None,
         base: Fits | None = None,
-        rival: FloatArray | Awaited | None = None,
+        rival: FloatArray | None = None,
     ) -> Job:
         ends = None if seconds is None else now() + seconds
         return Job(make, self.data, learn, judge, seed, ends, seconds, os.getpid(), base, rival)
@@ -466,58 +421,23 @@ class Trials:
     def _seed_of(self, name: str, number: int) -> int:
         return int(np.random.default_rng([self._seed[name], number + 1]).integers(2**31))
 
-    def _begin(self, name: str, number: int, job: Job, rival: Awaited | None = None) -> None:
-        task = Task(job.run)
-        task.begin()
-        self._begun[name, number] = task, rival
-
-    def _run(self, jobs: Sequence[Job], names: Sequence[str], number: int, what: str) -> list[Outcome]:
-        """All jobs, several at a time; one whose worker dies is recorded as failed and the rest go on.
-
-        Args:
-            jobs: One for each name.
-            names: Of the candidates.
-            number: Which fit of theirs it is, as their seeds have it; one that a worker has begun is not begun again.
-            what: Said of it while it runs.
-        """
+    def _run(self, jobs: Sequence[Job], names: Sequence[str] | Mapping[str, object], what: str) -> list[Outcome]:
+        """All jobs, several at a time; one whose worker dies is recorded as failed and the rest go on."""
         titles = [self.trials[name].candidate.title for name in names]
         if titles:
             self._announce(f"{', '.join(titles)}: {what}" if len(titles) < 3 else f"{len(titles)} surrogates: {what}")
-        if has_workers():
-            return self._share(jobs, names, number)
         try:
             return list(joblib.Parallel(self.n_jobs, prefer="threads")(joblib.delayed(Job.run)(job) for job in jobs))
         except Exception:  # a worker process died and took the others' results with it
             return [self._run_alone(job) for job in jobs]
-
-    def _share(self, jobs: Sequence[Job], names: Sequence[str], number: int) -> list[Outcome]:
-        """All jobs, by this process and its workers."""
-        tasks, fresh = [], []
-        for job, name in zip(jobs, names, strict=True):
-            task, _ = self._begun.pop((name, number), (None, None))
-            if task is None:
-                task = Task(job.run)
-                fresh.append(task)
-            tasks.append(task)
-        compute_all(fresh)
-        outcomes = []
-        for task, job in zip(tasks, jobs, strict=True):
-            try:
-                outcomes.append(task.result())
-            except WorkerDied as error:
-                outcomes.append(_failed(job, str(error)))
-        return outcomes
 
     def _run_alone(self, job: Job) -> Outcome:
         try:
             outcomes: list[Outcome] = joblib.Parallel(self.n_jobs, prefer="threads")([joblib.delayed(Job.run)(job)])
             return outcomes[0]
         except Exception as error:  # recorded and shown in the report
-            return _failed(job, f"its worker process died ({type(error).__name__})")
-
-
-def _failed(job: Job, note: str) -> Outcome:
-    return Outcome(None, job.judge[:0], np.empty((0, len(LEVELS))), 0.0, note)
+            note = f"its worker process died ({type(error).__name__})"
+            return Outcome(None, job.judge[:0], np.empty((0, len(LEVELS))), 0.0, note)
 
 
 def _are_together(X: FloatArray, fold: IntArray) -> bool:

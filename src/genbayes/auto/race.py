@@ -109,8 +109,6 @@ def run_race(trials: Trials, facts: Facts, is_free: bool) -> Findings:
     itself = [name for name in order if trials.judges_itself(name)]
     base = [name for name in itself if trials.trials[name].candidate.family == "gp"]
     is_last = trials.clock.limit is not None and order and order[0] not in base  # another family promises more
-    if trials.clock.limit is None:
-        _begin_early(trials, [name for name in order if name not in base], itself, is_free)
     if not is_last:
         trials.fit_all(base, trials.clock.left(FITTED_BY))
         findings = _study(trials, base, facts, findings)
@@ -119,8 +117,6 @@ def run_race(trials: Trials, facts: Facts, is_free: bool) -> Findings:
     findings = _count_regimes(trials, findings)
     others = [name for name in itself if name not in finders and (is_last or name not in base)]
     later = [name for name in others if is_free and _may_wait(trials, name)]
-    if trials.clock.limit is None and findings.n_regimes > 1:
-        trials.begin_all([name for name in later if _needs_regimes_alone(trials, name)])
     trials.fit_all([n for n in others if n not in later], trials.clock.left(FITTED_BY), trials.best_scores())
     trials.fit_all(_promising(trials, later, findings), trials.clock.left(FITTED_BY), trials.best_scores())
     _cross_validate(trials, [name for name in order if name not in itself])
@@ -130,22 +126,6 @@ def run_race(trials: Trials, facts: Facts, is_free: bool) -> Findings:
         if trials.trials[name].candidate.asks == "uneven" and len(trials.alive) > 1:
             trials.verify(name, trials.clock.left(FITTED_BY))
     return findings if findings.noise is not None else _study(trials, base, facts, findings)
-
-
-def _begin_early(trials: Trials, names: Sequence[str], itself: Sequence[str], is_free: bool) -> None:
-    """Let worker processes, if there are any, begin with what will be asked for whatever comes before it."""
-    later = [name for name in names if is_free and name in itself and _may_wait(trials, name)]
-    trials.begin_probes([name for name in later if trials.trials[name].candidate.family == "trees"])
-    sure = [name for name in names if name not in later and trials.trials[name].candidate.refines not in trials.trials]
-    trials.begin_all([name for name in sure if name in itself])
-    trials.begin_without([name for name in sure if name not in itself], 0)
-
-
-def _needs_regimes_alone(trials: Trials, name: str) -> bool:
-    """Whether a candidate is fitted wherever there are regimes, and their model has been."""
-    candidate = trials.trials[name].candidate
-    refined = trials.trials.get(candidate.refines)
-    return candidate.asks == "regimes" and refined is not None and refined.model is not None
 
 
 def _by_promise(trials: Trials) -> list[str]:

@@ -33,10 +33,9 @@ from genbayes.models.regimes.maps import plot_map
 from genbayes.models.regimes.mixture import find_regimes
 from genbayes.models.registry import Facts, adopt_models, registered_here
 from genbayes.persistence import State
-from genbayes.processes import count_workers, worker_processes
 from genbayes.progress import show_stage
 from genbayes.seeding import RandomState, as_generator
-from genbayes.threads import MANY_CELLS, fitting_threads
+from genbayes.threads import fitting_threads
 from genbayes.validation import check_choice, check_count, check_jobs, check_nonnegative
 
 if TYPE_CHECKING:
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
 
 MIN_LEARNT = 8  # rows that are left where a fifth of the ten that the door asks for is held out
 MOST_TO_NEST = 1_000  # rows up to which every choice is made anew without each fold; of more, luck chooses nothing
-LEAST_SECONDS_TO_SHARE = 30.0  # time limit from which on there are any: to begin takes them several seconds, if busy
-FEWEST_TO_SHARE = 1_000  # rows from which on worker processes save more than the seconds that they need to begin
 
 
 class AutoSurrogate(ScaledSurrogate):
@@ -124,11 +121,7 @@ class AutoSurrogate(ScaledSurrogate):
         without_a_fold = len(data) - -(-len(data) // self.n_folds)
         fewest = min(MIN_LEARNT, max(without_a_fold, 3))  # fewer than ten distinct runs were given as replicates
         fold = draw_folds(data.X, self.n_folds, coded, fewest, rng_folds)
-        with (
-            show_stage("choosing a surrogate", bool(self.verbose)) as announce,
-            fitting_threads(*data.X.shape),
-            worker_processes(self._count_workers(*data.X.shape)),
-        ):
+        with show_stage("choosing a surrogate", bool(self.verbose)) as announce, fitting_threads(*data.X.shape):
             seeds = _seeds(candidates, rng_seeds)
             trials = Trials(candidates, data, fold, seeds, clock, announce, self.n_jobs)
             findings = run_race(trials, facts, self.candidates is None)
@@ -250,11 +243,6 @@ class AutoSurrogate(ScaledSurrogate):
     def __setstate__(self, state: dict[str, Any]) -> None:
         adopt_models(state.pop("_registered", ()))
         super().__setstate__(state)
-
-    def _count_workers(self, n: int, d: int) -> int:
-        """Processes beside this one; none where they begin no sooner than fits end, or fits have all the threads."""
-        is_hurried = self.time_limit is not None and self.time_limit < LEAST_SECONDS_TO_SHARE
-        return 0 if is_hurried or n < FEWEST_TO_SHARE or n * d >= MANY_CELLS else count_workers(self.n_jobs)
 
     def _check_settings(self) -> tuple[Bounds, Clock]:
         check_count(self.n_folds, "n_folds", at_least=2)

@@ -7,7 +7,7 @@ network of one member has the method but nothing to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -150,21 +150,6 @@ class YieldsToRival(Protocol):
         self, rival: FloatArray, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, /
     ) -> Self:
         """As `fit`, but raise `OutOfReach` once CRPS that a rival has at the runs, (n,) in the order of X, are."""
-
-
-@runtime_checkable
-class AwaitsRival(YieldsToRival, Protocol):
-    """Can begin before its rival is known, with the same outcome."""
-
-    def fit_awaiting(
-        self,
-        rival: Callable[[bool], FloatArray | None],
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        /,
-    ) -> Self:
-        """As `fit_against`; `rival`, told whether to wait, gives the scores, or None while they are not known."""
 
 
 @runtime_checkable

@@ -25,7 +25,6 @@ from genbayes.models.network.plans import (
     fourier_plan,
     measure_relevance,
 )
-from genbayes.models.network.reach import Rival
 from genbayes.training import TrainingSettings
 
 
@@ -222,16 +221,6 @@ def test_fourier_features_are_tried_for_many_runs_dimmed_inputs_or_what_is_unfin
     assert ("fourier" in run.entered) is (chosen == "fourier")
 
 
-def known_rival(score: float) -> Rival:
-    return Rival(lambda wait: np.full(24, score))
-
-
-def late_rival(score: float, n_looks: int) -> Rival:
-    """Known once it has been looked for so often, or waited for."""
-    looks = iter(range(n_looks))
-    return Rival(lambda wait: np.full(24, score) if wait or next(looks, None) is None else None)
-
-
 @pytest.mark.parametrize(
     ("course", "rival", "at"),
     [
@@ -244,7 +233,7 @@ def late_rival(score: float, n_looks: int) -> Rival:
 )
 def test_training_yields_to_a_rival_that_is_out_of_reach(course: list[float], rival: float, at: int | None) -> None:
     aside = torch.arange(24).reshape(2, 12)
-    run = replace(race({"shallow": course}), aside=aside, rival=known_rival(rival))
+    run = replace(race({"shallow": course}), aside=aside, rival=np.full(24, rival))
     object.__setattr__(run, "enter", lambda plan, report: scripted_rows(plan, course))
     if at is None:
         run.run([plan("shallow")])
@@ -257,7 +246,7 @@ def test_training_yields_to_a_rival_that_is_out_of_reach(course: list[float], ri
 def test_training_yields_also_where_it_gets_stuck_after_its_end_was_forecast() -> None:
     course = falling(20, 0.9)[:10]
     course += [course[-1]] * 10  # promises to reach the rival at 500 steps, and falls no more
-    run = replace(race({"shallow": course}), aside=torch.arange(24).reshape(2, 12), rival=known_rival(1.0))
+    run = replace(race({"shallow": course}), aside=torch.arange(24).reshape(2, 12), rival=np.ones(24))
     object.__setattr__(run, "enter", lambda plan, report: scripted_rows(plan, course))
     with pytest.raises(OutOfReach, match="a rival is out of reach"):
         run.run([plan("shallow")])
@@ -267,30 +256,13 @@ def test_training_yields_also_where_it_gets_stuck_after_its_end_was_forecast() -
 def test_before_it_yields_the_plan_with_fourier_features_is_tried_where_it_may_see_more() -> None:
     courses = {"shallow": [2.0] * 20, "fourier": [0.9] * 20}
     rows = Rows(None, range(300), None)
-    run = replace(race(courses), rows=rows, aside=torch.arange(24).reshape(2, 12), rival=known_rival(1.0))
+    run = replace(race(courses), rows=rows, aside=torch.arange(24).reshape(2, 12), rival=np.ones(24))
     object.__setattr__(run, "enter", lambda plan, report: scripted_rows(plan, courses[plan.name]))
     dimmed = replace(plan("shallow"), input_scale=torch.tensor([1.0, 0.1]))
     assert run.run([dimmed], plan("fourier")).plan.name == "fourier"
     object.__setattr__(run, "rows", Rows(None, range(299), None))
     with pytest.raises(OutOfReach, match="out of reach"):
         run.run([dimmed], plan("fourier"))
-
-
-@pytest.mark.parametrize("n_looks", [2, 5, 1_000])
-@pytest.mark.parametrize("course", [[2.0] * 20, [1.1] * 20, [1.15] * 20, [*falling(20, 0.9)[:10], *[0.7] * 10]])
-def test_a_rival_that_becomes_known_later_is_answered_as_one_known_from_the_start(course, n_looks: int) -> None:
-    def outcome(rival: Rival) -> str:
-        courses = {"shallow": course, "deep": [0.99 * score for score in course], "fourier": [3.0] * 20}
-        run = replace(race(courses), rows=Rows(None, range(300), None), rival=rival)
-        object.__setattr__(run, "aside", torch.arange(24).reshape(2, 12))
-        object.__setattr__(run, "enter", lambda plan, report: scripted_rows(plan, courses[plan.name]))
-        dimmed = replace(plan("shallow"), input_scale=torch.tensor([1.0, 0.1]))
-        try:
-            return run.run([dimmed, plan("deep")], plan("fourier")).plan.name
-        except OutOfReach as error:
-            return str(error)
-
-    assert outcome(late_rival(1.0, n_looks)) == outcome(known_rival(1.0))
 
 
 SEEN: list[Scripted] = []

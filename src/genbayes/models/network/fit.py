@@ -29,7 +29,6 @@ from genbayes.training import History, Training, TrainingSettings, differentiate
 from genbayes.training.loop import Objective
 
 if TYPE_CHECKING:
-    from genbayes.models.network.reach import Rival
     from genbayes.models.network.surrogate import QuantileSurrogate
 
 N_LEVELS = 4096  # of training, at midpoints (i + 1/2) / 4096: finer than data resolve, and their cosines are a table
@@ -177,7 +176,7 @@ def _penalised(objective: Objective, penalty: Penalty, network: PriorIQN) -> Obj
 
 
 def train_paper(
-    model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator, rival: Rival | None = None
+    model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator, rival: FloatArray | None = None
 ) -> Trained:
     """The paper to the letter, unless the user says otherwise; the bias of its loss is left, a rival not looked at."""
     if model.batch_size is not None:

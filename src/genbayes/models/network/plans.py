@@ -32,13 +32,13 @@ from torch import Tensor
 
 from genbayes.arrays import FloatArray
 from genbayes.data.folds import draw_member_folds_by_input
-from genbayes.metrics import paired_difference
+from genbayes.errors import OutOfReach
+from genbayes.metrics import is_clearly_better, paired_difference
 from genbayes.models.base import ScaledRuns
 from genbayes.models.network.ensemble import choose_spread
 from genbayes.models.network.fit import IQNSettings, Rows, Trained, as_tensors, begin_iqn, fit_iqn
 from genbayes.models.network.iqn import NetworkShape, PriorIQN, join_members
 from genbayes.models.network.loss import LossWeights
-from genbayes.models.network.reach import FirstOutOfReach, Rival, Standing
 from genbayes.progress import Report, show_progress
 from genbayes.seeding import torch_generator
 from genbayes.training import Training, TrainingSettings, choose_batch_size
@@ -68,7 +68,7 @@ BOLD = 2.0  # times that a challenger is granted before it is given up
 FARTHEST = 8.0  # times the run so far that an end may be off when forecasts decide
 LARGEST_FALL = 0.3  # share of a score that a forecast may take off: steep falls are extrapolated too boldly
 SLOWEST_SHRINK = 0.8  # of the falls of a score; a larger one would promise a fall without end
-STEPS_TO_YIELD = 150  # after which training may yield to a rival
+STEPS_TO_YIELD, MIN_ROWS_TO_YIELD, MIN_LOG_GAP = 150, 20, 0.25  # when and how far behind training yields to a rival
 RUNS_FOR_DETAIL = 300  # from which on Fourier features are tried before training yields: of fewer they are memorised
 MANY_RUNS = 4_000  # from which on fine detail is looked for in any case
 N_FOURIER = 64  # of the network for fine detail; 32 and 128 did slightly worse
@@ -77,7 +77,7 @@ ALL_ALIKE = 0.7  # where every input has at least this relevance, scaling by it 
 
 
 def train_fast(
-    model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator, rival: Rival | None = None
+    model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator, rival: FloatArray | None = None
 ) -> Trained:
     """Train by the recipe "fast"; what the user has set is not chosen.
 
@@ -85,7 +85,8 @@ def train_fast(
         model: The surrogate whose arguments are followed.
         runs: Scaled runs.
         rng: Source of all randomness.
-        rival: Another model by its scores; `OutOfReach` is raised if it is.
+        rival: CRPS of another model at each run, on the scaled response, NaN where unknown, shape (n,); `OutOfReach`
+            is raised if it is.
     """
     started = time.perf_counter()
     rows, settings = as_tensors(runs, model.device), fast_settings(model, runs)
@@ -323,14 +324,14 @@ class Race:
         aside: Row numbers that each member holds out, shape (K, a).
         seeds: Seed of each member.
         verbose: Whether to show progress.
-        rival: Another model by its scores, which may become known on the way; None for none.
+        rival: CRPS of another model at each row, NaN where unknown, shape (n,); None for none.
     """
 
     rows: Rows
     aside: Tensor
     seeds: list[int]
     verbose: bool
-    rival: Rival | None = None
+    rival: FloatArray | None = None
 
     def enter(self, plan: Plan, report: Report | None) -> Runner:
         """Members of a plan, ready to run."""
@@ -352,34 +353,29 @@ class Race:
         with show_progress("training the networks", self.verbose) as report:
             is_dimmed = bool((plans[0].input_scale < 1).any())
             is_tried = fourier is not None and (len(self.rows.y) >= MANY_RUNS or is_dimmed)
+            leader = self.enter(plans[0], report)
             try:
-                return self._race(self.enter(plans[0], report), plans[1:], fourier, is_tried, report)
-            except FirstOutOfReach:
+                while not leader.is_ripe:
+                    leader.advance(1)
+                    self.require_reach(leader)
+            except OutOfReach:
                 if fourier is None or not is_tried or len(self.rows.y) < RUNS_FOR_DETAIL:
                     raise
-            leader = self.enter(fourier, report)  # the rival may see detail that a plain one misses
-            return self._race(leader, plans[1:], None, is_tried, report)
-
-    def _race(
-        self, leader: Runner, plans: Sequence[Plan], fourier: Plan | None, is_tried: bool, report: Report | None
-    ) -> Runner:
-        """The best of a leader and the plans that challenge it; see `run`."""
-        while not leader.is_ripe:
-            leader.advance(1)
-            self.require_reach(leader, is_first=True)
-        for plan in plans:
-            leader = self.challenge(leader, self.enter(plan, report))
-        if fourier is not None and is_tried:
-            leader = self.challenge(leader, self.enter(fourier, report))
-            fourier = None
-        while not leader.is_over:
-            self.require_reach(leader)
-            leader.advance(1)
-            if fourier is not None and leader.training.is_unfinished:
+                leader, fourier = self.enter(fourier, report), None  # the rival may see detail that a plain one misses
+                while not leader.is_ripe:
+                    leader.advance(1)
+                    self.require_reach(leader)
+            for plan in plans[1:]:
+                leader = self.challenge(leader, self.enter(plan, report))
+            if fourier is not None and is_tried:
                 leader = self.challenge(leader, self.enter(fourier, report))
                 fourier = None
-        if self.rival is not None:
-            self.rival.settle(wait=True)
+            while not leader.is_over:
+                self.require_reach(leader)
+                leader.advance(1)
+                if fourier is not None and leader.training.is_unfinished:
+                    leader = self.challenge(leader, self.enter(fourier, report))
+                    fourier = None
         return leader
 
     def challenge(self, leader: Runner, other: Runner) -> Runner:
@@ -392,8 +388,6 @@ class Race:
         """
         while not other.is_ripe:
             other.advance(1)
-            if self.rival is not None:
-                self.rival.settle()
             n_steps, then = other.training.n_steps, leader.training.best.best_at(other.training.epoch)
             is_behind = n_steps >= STEPS_TO_SEE and other.score > then
             is_short = n_steps >= STEPS_TO_HOPE and other.score > leader.score
@@ -404,19 +398,27 @@ class Race:
             leader.advance(1)
         return best_of([leader, other])
 
-    def require_reach(self, leader: Runner, is_first: bool = False) -> None:
-        """Raise `OutOfReach` where the rival is far better than the leader; later, if it is not known yet."""
+    def require_reach(self, leader: Runner) -> None:
+        """Raise `OutOfReach` where the rival is far better and the leader's score falls too slowly to catch up.
+
+        That is if the leader is behind by three standard errors, and by more than a quarter and three times what its
+        score fell by, as a ratio, in the last third of its run; once its end can be forecast, if that is an eighth
+        behind. A single member scores some percent worse than all together, so a smaller gap says nothing.
+        """
         if self.rival is None or leader.training.n_steps < STEPS_TO_YIELD:
             return
-        best, epoch = leader.training.best, leader.training.epoch
-        self.rival.meet(
-            Standing(
-                leader.scores.copy(),
-                leader.weight,
-                self.aside.cpu().numpy().ravel(),
-                epoch,
-                (best.best_at(2 / 3 * epoch), best.best_at(epoch), leader.forecast(BOLD)),
-                leader.is_ripe,
-                is_first,
+        scores, other = leader.scores, self.rival[self.aside.cpu().numpy().ravel()]
+        known = np.isfinite(other)
+        if known.sum() < MIN_ROWS_TO_YIELD:
+            return
+        weight, best, epoch = leader.weight[known], leader.training.best, leader.training.epoch
+        mine, theirs = (float(np.average(part[known], weights=weight)) for part in (scores, other))
+        fallen = math.log(best.best_at(2 / 3 * epoch) / best.best_at(epoch))
+        is_far = mine > theirs * math.exp(MIN_LOG_GAP + 3 * fallen)
+        expected = mine * leader.forecast(BOLD) / best.best_at(epoch)  # below 0 where the score falls as fast as that
+        if (is_far or (leader.is_ripe and expected > theirs * math.exp(MIN_LOG_GAP / 2))) and is_clearly_better(
+            other[known], scores[known], weight, n_errors=3.0
+        ):
+            raise OutOfReach(
+                f"a rival is out of reach: CRPS {mine / theirs:.1f} times the rival's after {epoch:.0f} epochs"
             )
-        )

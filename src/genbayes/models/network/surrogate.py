@@ -36,7 +36,6 @@ from genbayes.models.network.ensemble import (
 from genbayes.models.network.fit import train_paper
 from genbayes.models.network.loss import DEFAULT, QUANTILE_DOMINANT, LossWeights
 from genbayes.models.network.plans import train_fast
-from genbayes.models.network.reach import FindScores, Rival
 from genbayes.models.network.stored import HISTORY_CURVES, restored_history, restored_network, restored_settings
 from genbayes.models.protocols import Of, SplitsRegimes
 from genbayes.models.regimes import Bimodality, BoundaryFeatures, FeatureMap, Identity, measure_bimodality
@@ -178,15 +177,6 @@ class QuantileSurrogate(ScaledSurrogate):
 
         `rival` is the CRPS of another model at each run, by a fit that had not seen it; NaN where unknown, shape (n,).
         """
-        return self._fit(X, y, sample_weight, lambda wait: rival)
-
-    def fit_awaiting(
-        self, rival: FindScores, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """As `fit_against`, with the same outcome, but the rival may become known on the way.
-
-        `rival` is a function: told whether to wait, it gives the scores, or None while they are not known.
-        """
         return self._fit(X, y, sample_weight, rival)
 
     def fit_on(self, base: object, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -194,7 +184,7 @@ class QuantileSurrogate(ScaledSurrogate):
         return self._fit(X, y, sample_weight, base=base)
 
     def _fit(
-        self, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None, rival: FindScores | None = None, base: object = None
+        self, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None, rival: FloatArray | None = None, base: object = None
     ) -> Self:
         bounds = self._check_settings()
         rng = as_generator(self.random_state)
@@ -316,20 +306,13 @@ class QuantileSurrogate(ScaledSurrogate):
             q = undo_standardisation(q, regimes.levels(), self.response_scaler_)
         return distribution_of_run(q, self.response_scaler_, probability)
 
-    def _scaled_rival(self, find: FindScores | None, X: ArrayLike, y: ArrayLike, n: int) -> Rival | None:
+    def _scaled_rival(self, rival: FloatArray | None, X: ArrayLike, y: ArrayLike, n: int) -> FloatArray | None:
         """A rival's CRPS on the scaled response, in the order of the merged runs; None where scales do not compare."""
-        if find is None or self.features or not self.response_scaler_.is_linear or self.missing != "error":
+        if rival is None or self.features or not self.response_scaler_.is_linear or self.missing != "error":
             return None
-        number = merged_numbers(self._checked(X), np.asarray(y, dtype=np.float64))
-
-        def find_scaled(wait: bool) -> FloatArray | None:
-            if (rival := find(wait)) is None:
-                return None
-            scores = np.full(n, np.nan)
-            scores[number] = rival / self.response_scaler_.scale
-            return scores
-
-        return Rival(find_scaled)
+        scores = np.full(n, np.nan)
+        scores[merged_numbers(self._checked(X), np.asarray(y, dtype=np.float64))] = rival / self.response_scaler_.scale
+        return scores
 
     def predict_failure_probability(self, X: ArrayLike) -> FloatArray:
         """Probability that a run at x fails, by the runs of `fit` whose response was missing, (n, d) -> (n,).

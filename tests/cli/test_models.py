@@ -1,6 +1,7 @@
 """`genbayes demo`, `fit`, `predict`, `evaluate` and `compare`, most of them without training."""
 
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -206,6 +207,23 @@ def test_without_a_file_a_terminal_shows_the_first_rows(ask, bell, tmp_path, mon
     shown = ask("predict", "m.gb", "new.csv").out
     assert "q0.95" in shown
     assert "and 5 more rows; -o out.csv writes them all" in shown
+
+
+@pytest.mark.parametrize(("width", "n_shown"), [(20, 2), (80, 8), (200, 14)])
+def test_columns_that_do_not_fit_a_terminal_are_left_out_and_numbers_stay_whole(
+    ask, bell, tmp_path, monkeypatch, width, n_shown
+) -> None:
+    inputs = ["x", *(f"x{i}" for i in range(1, 9))]
+    pd.DataFrame(0.123456, index=range(3), columns=inputs).to_csv(tmp_path / "new.csv", index=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", ask("predict", "m.gb", "new.csv").out).splitlines()  # without bold print
+    header = next(line.split() for line in shown if "mean" in line)
+    answers = ["mean", "sd", "q0.05", "q0.5", "q0.95"]
+    assert header == [*inputs[: max(n_shown - 5, 0)], *answers[:n_shown]]
+    numbers = [line.split() for line in shown if line.strip()[:1].isdigit()]
+    assert [len(row) for row in numbers] == [n_shown] * 3  # a row stays on one line
+    assert ("more columns; -o out.csv" in " ".join(shown)) == (n_shown < 14)
 
 
 def test_draws_are_the_same_for_the_same_seed(ask, bell, new) -> None:

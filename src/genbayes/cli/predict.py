@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genbayes.cli.console import check_paths, print_facts, print_json, print_table, print_warning
+from genbayes.cli.console import check_paths, print_facts, print_json, print_table, print_warning, standard_output
 from genbayes.cli.options import AsJson, DropMissing, ModelFile, load_surrogate, parse_levels
 from genbayes.errors import InvalidInput
+from genbayes.writing import visible
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_DRAWS = 20_000_000  # in all rows together: about 400 MB of CSV
 SHOWN_ROWS = 20  # of a table printed in a terminal
+GAP = 3  # spaces between its columns
 
 
 def predict(
@@ -78,7 +80,7 @@ def predict(
     elif output is not None:
         print_facts(f"Predicted {len(result):,} rows", {"table": str(output), "new columns": ", ".join(answers)})
     else:
-        _show(result)
+        _show(result, list(answers))
 
 
 def _require_room(n_samples: int, n_rows: int) -> None:
@@ -124,15 +126,33 @@ def _as_json(result: pd.DataFrame, output: Path | None, far: int) -> dict[str, o
     return answer | {"predictions": json.loads(result.to_json(orient="records", double_precision=15))}
 
 
-def _show(result: pd.DataFrame) -> None:
-    """A table for a reader, CSV for a pipe."""
+def _show(result: pd.DataFrame, answers: list[str]) -> None:
+    """A table for a reader, with the columns that the terminal has room for; CSV for a pipe."""
     if not sys.stdout.isatty():
         print(result.to_csv(index=False, lineterminator="\n"), end="")
         return
+    from rich.cells import cell_len
+
     rows = [[_cell(value) for value in row] for row in result.head(SHOWN_ROWS).itertuples(index=False)]
-    hidden = len(result) - len(rows)
-    note = f"and {hidden:,} more rows; -o out.csv writes them all" if hidden else ""
-    print_table("", list(result.columns), rows, note=note)
+    names = [str(name) for name in result.columns]
+    widths = [max(cell_len(visible(cell)) for cell in cells) for cells in zip(names, *rows, strict=True)]
+    kept = _fitting(widths, len(answers))
+    hidden = {"rows": len(result) - len(rows), "columns": len(names) - len(kept)}
+    more = " and ".join(f"{n:,} more {what if n > 1 else what[:-1]}" for what, n in hidden.items() if n)
+    note = f"and {more}; -o out.csv writes them all" if more else ""
+    print_table("", [names[j] for j in kept], [[row[j] for j in kept] for row in rows], note=note)
+
+
+def _fitting(widths: list[int], n_answers: int) -> list[int]:
+    """Which columns fit on a line of the terminal: first the answers, which stand last, then inputs in their order."""
+    room, kept = standard_output().width - 2, list[int]()  # a space at each end
+    n_others = len(widths) - n_answers
+    for j in [*range(n_others, len(widths)), *range(n_others)]:
+        if kept and widths[j] > room:
+            break
+        kept.append(j)
+        room -= widths[j] + GAP
+    return sorted(kept)
 
 
 def _cell(value: object) -> str:

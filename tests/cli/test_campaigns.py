@@ -99,6 +99,17 @@ def test_a_table_of_trials_shows_what_to_tell(begun) -> None:
     assert "mach" in answer.out
 
 
+def test_inputs_too_many_for_a_line_stand_below_one_another(ask, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    inputs = [word for i in range(1, 11) for word in ("--input", f"parameter{i}=0.1234567:0.7654321")]
+    assert ask("design", "create", *WHERE, *inputs).code == 0
+    lines = [line.strip() for line in ask("design", "ask", *WHERE, "-n", "2").out.splitlines()]
+    assert [line for line in lines if line.startswith("trial")] == ["trial 1", "trial 2"]
+    rows = [line.split() for line in lines if line.startswith("parameter")]
+    assert [row[0] for row in rows] == [f"parameter{i}" for i in range(1, 11)] * 2
+    assert all(0.12 < float(row[1]) < 0.77 for row in rows)
+
+
 @pytest.mark.parametrize(("y", "shown"), [("nan", "nan"), ("broken", "'broken'")])
 def test_a_response_that_is_no_number_fails_the_trial_and_is_bad_input(begun, y: str, shown: str) -> None:
     begun("design", "ask", *WHERE)

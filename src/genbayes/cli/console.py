@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from genbayes.diagnostics import Assessment
 
 BARS = "▁▂▃▄▅▆▇█"
+GAP = 3  # spaces between the columns of a table; one more stands at each end of a line
 CRPS_IN_WORDS = (
     "CRPS: the average distance between prediction and outcome, in the unit of the response; smaller is better."
 )
@@ -124,6 +125,18 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     console.print(table)
     if note:
         print_sentence(note, style="dim")
+
+
+def column_widths(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[int]:
+    """How wide each column of a table is where no cell is broken.
+
+    Example:
+        >>> column_widths(["x", "mean"], [["0.25", "1"], ["-0.25", "2"]])
+        [5, 4]
+    """
+    from rich.cells import cell_len
+
+    return [max(cell_len(visible(cell)) for cell in cells) for cells in zip(columns, *rows, strict=True)]
 
 
 def print_sentence(sentence: str, style: str = "") -> None:

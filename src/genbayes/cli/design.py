@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genbayes.cli.console import check_paths, print_facts, print_json, print_next, print_table, shows_progress
+from genbayes.cli.console import (
+    GAP,
+    check_paths,
+    column_widths,
+    print_facts,
+    print_json,
+    print_next,
+    print_table,
+    shows_progress,
+    standard_output,
+)
 from genbayes.cli.options import AsJson, Page, Seed, shell_word
 from genbayes.errors import InvalidInput
 from genbayes.writing import visible
@@ -149,7 +159,12 @@ def ask(
         print_json({"trials": [trial.to_dict() for trial in trials]})
         return
     columns = ["trial", *campaign.space.names, "lease"]
-    print_table("", columns, [_trial_row(trial) for trial in trials])
+    rows = [_trial_row(trial) for trial in trials]
+    if sum(column_widths(columns, rows)) + GAP * (len(columns) - 1) + 2 <= standard_output().width:
+        print_table("", columns, rows)
+    else:
+        for row in rows:
+            print_facts(f"trial {row[0]}", dict(zip(columns[1:], row[1:], strict=True)))
     first, responses = trials[0], campaign.settings.responses
     value = "VALUE" if len(responses) == 1 else shell_word(",".join(responses).upper())
     print_next(

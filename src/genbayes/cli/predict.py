@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genbayes.cli.console import check_paths, print_facts, print_json, print_table, print_warning, standard_output
+from genbayes.cli.console import (
+    GAP,
+    check_paths,
+    column_widths,
+    print_facts,
+    print_json,
+    print_table,
+    print_warning,
+    standard_output,
+)
 from genbayes.cli.options import AsJson, DropMissing, ModelFile, load_surrogate, parse_levels
 from genbayes.errors import InvalidInput
-from genbayes.writing import visible
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +32,6 @@ if TYPE_CHECKING:
 
 MOST_DRAWS = 20_000_000  # in all rows together: about 400 MB of CSV
 SHOWN_ROWS = 20  # of a table printed in a terminal
-GAP = 3  # spaces between its columns
 
 
 def predict(
@@ -131,12 +138,9 @@ def _show(result: pd.DataFrame, answers: list[str]) -> None:
     if not sys.stdout.isatty():
         print(result.to_csv(index=False, lineterminator="\n"), end="")
         return
-    from rich.cells import cell_len
-
     rows = [[_cell(value) for value in row] for row in result.head(SHOWN_ROWS).itertuples(index=False)]
     names = [str(name) for name in result.columns]
-    widths = [max(cell_len(visible(cell)) for cell in cells) for cells in zip(names, *rows, strict=True)]
-    kept = _fitting(widths, len(answers))
+    kept = _fitting(column_widths(names, rows), len(answers))
     hidden = {"rows": len(result) - len(rows), "columns": len(names) - len(kept)}
     more = " and ".join(f"{n:,} more {what if n > 1 else what[:-1]}" for what, n in hidden.items() if n)
     note = f"and {more}; -o out.csv writes them all" if more else ""

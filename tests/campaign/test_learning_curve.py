@@ -45,6 +45,13 @@ def test_there_is_no_curve_where_there_is_nothing_to_learn(y: np.ndarray) -> Non
     assert (curve.power, curve.expected_gain(10)) == (0.0, 0.0)
 
 
+def test_the_error_of_the_gain_is_how_the_gain_varies_where_the_curve_is_noisy() -> None:
+    n, crps, error = np.array([20.0, 30.0, 50.0, 90.0]), np.array([1.0, 0.85, 0.7, 0.5]), np.full(4, 0.01)
+    rng = np.random.default_rng(0)
+    gains = [LearningCurve(n, crps + error * rng.standard_normal(4), error).expected_gain(30) for _ in range(2_000)]
+    assert LearningCurve(n, crps, error).gain_error(30) == pytest.approx(np.std(gains), rel=0.1)  # 6 errors of the std
+
+
 def test_the_expected_gain_follows_the_power_law_and_a_rising_curve_promises_nothing() -> None:
     n = np.array([50.0, 100.0, 200.0])
     curve = LearningCurve(n, 3.0 * n**-0.5, np.zeros(3))

@@ -102,7 +102,7 @@ def test_the_curve_says_what_further_runs_are_worth(begin: Begin, write) -> None
     campaign = begin()
     campaign.run(lambda x: x["x"], budget=6)
     page = write(campaign, CURVE)  # halved whenever the runs double, so a tenth more takes off 1 - 1/1.1
-    assert tell_worth(CURVE) == "At this rate, 4 more runs would lower the CRPS by about 9%."
+    assert tell_worth(CURVE) == "At this rate, 4 more runs would lower the CRPS by about 9% ± 1%."
     assert tell_worth(CURVE) in page.text
 
 

@@ -65,6 +65,23 @@ class LearningCurve:
         """
         return 1 - (1 + n_more / float(self.n[-1])) ** -self.power if len(self.n) else 0.0
 
+    def gain_error(self, n_more: int) -> float:
+        """Standard error of `expected_gain`, |dg/db| times that of the power b, the sizes taken as independent.
+
+        Smaller sizes share their runs with larger ones, so that a real slope is known somewhat better than this says.
+
+        Example:
+            >>> curve = LearningCurve(np.array([50.0, 100.0]), np.array([2.0, 1.0]), np.array([0.2, 0.1]))
+            >>> round(curve.gain_error(100), 4)
+            0.0707
+        """
+        if len(self.n) < 2 or not (self.crps > 0).all():
+            return 0.0
+        x = np.log(self.n) - np.log(self.n).mean()
+        of_power = float(np.sqrt(np.sum((x * self.standard_error / self.crps) ** 2)) / np.sum(x**2))
+        growth = 1 + n_more / float(self.n[-1])
+        return of_power * math.log(growth) * math.pow(growth, -self.power)
+
     def to_dict(self) -> dict[str, list[float] | float | str]:
         """For JSON."""
         curve = {"n": self.n.tolist(), "crps": self.crps.tolist(), "standard_error": self.standard_error.tolist()}

@@ -102,7 +102,9 @@ def describe_status(status: Status) -> dict[str, str]:
 def tell_worth(learnt: LearningCurve) -> str:
     """How much a tenth more runs are expected to help, in one sentence."""
     n_more = max(1, round(learnt.n[-1] / 10))
-    return f"At this rate, {n_more} more runs would lower the CRPS by about {learnt.expected_gain(n_more):.0%}."
+    runs = f"{n_more} more run{'s' if n_more > 1 else ''}"
+    gain, error = learnt.expected_gain(n_more), learnt.gain_error(n_more)
+    return f"At this rate, {runs} would lower the CRPS by about {gain:.0%} ± {error:.0%}."
 
 
 def _first_line(reason: str) -> str:

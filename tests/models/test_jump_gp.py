@@ -274,8 +274,11 @@ def test_one_input_is_drawn_as_curves_and_one_regime_is_not_drawn() -> None:
     assert model.plot().get_ylabel() == "probability"
     upper = model.map_regimes().probability[model.gp_.predict(np.array([[1.5]]))[0].argmax()]
     assert (np.diff(upper > 0.5) != 0).sum() == 1  # one boundary
+    alone = RegimeGP(n_starts=1, random_state=0).fit(*smooth())
+    assert alone.summary()["regimes"] == "1"
+    assert "accuracy of the classifier" not in alone.summary()  # nothing was told apart
     with pytest.raises(InvalidInput, match="plot\\(\\) needs two regimes or more"):
-        RegimeGP(n_starts=1, random_state=0).fit(*smooth()).plot()
+        alone.plot()
 
 
 @pytest.mark.parametrize("settings", [{"n_regimes": 1}, {"n_regimes": 2.5}, {"n_starts": 0}])

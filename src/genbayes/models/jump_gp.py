@@ -332,12 +332,12 @@ class RegimeGP(_JumpSurrogate):
         return self._refitted(gp, runs, rng_regimes)
 
     def _facts(self) -> dict[str, str]:
-        facts = {
-            "regimes": str(self.n_regimes_),
-            "accuracy of the classifier": f"{self.accuracy_:.3f}",
-            "runs of each regime": ", ".join(str(round(gp.runs.n_runs)) for gp in self.gp_.gps),
-        }
-        if self.n_regimes_ > 1 and not self.tells_apart_:
+        facts = {"regimes": str(self.n_regimes_)}
+        if self.n_regimes_ == 1:
+            return facts
+        facts["accuracy of the classifier"] = f"{self.accuracy_:.3f}"
+        facts["runs of each regime"] = ", ".join(str(round(gp.runs.n_runs)) for gp in self.gp_.gps)
+        if not self.tells_apart_:
             facts["boundary"] = "none: no input tells the regimes apart, every new run may lie in any"
         return facts
 

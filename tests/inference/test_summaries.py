@@ -12,7 +12,8 @@ from genbayes.errors import UnreadableFile
 from genbayes.inference import summary_training
 from genbayes.inference.chain import Chain
 from genbayes.inference.chain_training import ChainSettings
-from genbayes.inference.summaries import as_summary, draw_parts, restore_summary
+from genbayes.inference.summaries import as_summary, restore_summary
+from genbayes.inference.summary_networks import draw_parts
 from genbayes.persistence import State
 
 PRIOR = Box({"a": (-1.0, 1.0), "b": (0.5, 2.0)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,16 +94,8 @@ def compare(
         write_comparison(report, model.report_, held.model, held.X, held.y, n_rows=len(y), **words)
     if as_json:
         written = {"model": output and str(output), "report": report and str(report)}
-        print_json(
-            {
-                "runs": str(runs),
-                "target": target,
-                "rows": len(y),
-                "dropped": dropped,
-                **written,
-                **model.report_.to_dict(),
-            }
-        )
+        told = {"runs": str(runs), "target": target, "rows": len(y), "dropped": dropped}
+        print_json({**told, **written, **model.report_.to_dict()})
         return
     options = {
         "--inputs": inputs,
@@ -113,11 +106,16 @@ def compare(
         "--jobs": jobs,
         "--seed": seed or None,
     }
-    typed: list[object] = ["genbayes", "compare", runs, "--target", target]
-    typed += [word for option, value in options.items() if value is not None for word in (option, value)]
-    again = " ".join(shell_word(str(word)) for word in [*typed, *(["--drop-missing"] if drop_missing else [])])
+    again = _command(runs, target, options, drop_missing)
     title = f"Surrogates for {target} of {runs.name}, {len(y):,} rows, in {model.report_.seconds:.0f} s"
     _show(model.report_, title, again, output, report)
+
+
+def _command(runs: Path, target: str, options: Mapping[str, object], drop_missing: bool) -> str:
+    """The command that was given, without the files that it writes; options without a value are left out."""
+    typed: list[object] = ["genbayes", "compare", runs, "--target", target]
+    typed += [word for option, value in options.items() if value is not None for word in (option, value)]
+    return " ".join(shell_word(str(word)) for word in [*typed, *(["--drop-missing"] if drop_missing else [])])
 
 
 def _show(result: SelectionReport, title: str, again: str, output: Path | None, report: Path | None) -> None:

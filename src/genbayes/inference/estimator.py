@@ -37,7 +37,8 @@ from genbayes.inference.scalar import (
 )
 from genbayes.inference.scales import SummaryScale, ThetaScale
 from genbayes.inference.sources import PairSources
-from genbayes.inference.summaries import Array, LearntSummary, as_summary, restore_summary
+from genbayes.inference.summaries import LearntSummary, as_summary, restore_summary
+from genbayes.inference.summary_networks import Array
 from genbayes.inference.summary_training import train_summary
 from genbayes.models.base import known_parameters
 from genbayes.models.loading import state_of

@@ -16,7 +16,8 @@ from genbayes.arrays import FloatArray
 from genbayes.deadline import require_time
 from genbayes.inference.chain import Chain, ChainShape
 from genbayes.inference.chain_training import ChainSettings, chain_loss, limit_gradient, n_held_out, rate_at
-from genbayes.inference.summaries import SHARE_WHOLE, Array, LearntSummary, draw_parts
+from genbayes.inference.summaries import SHARE_WHOLE, LearntSummary
+from genbayes.inference.summary_networks import Array, draw_parts
 from genbayes.progress import Report
 from genbayes.seeding import torch_generator
 from genbayes.training.loop import AveragedAdam, FlatWeights, draw_batches
@@ -54,16 +55,15 @@ def train_summary(
     with torch.no_grad():
         first = network(rows[learn[:N_JUDGES]])
         center, scale = first.mean(dim=0), first.std(dim=0).clamp_min(1e-3)
-        seen = [
-            slice(None),
-            *([slice(network.n_learnt, None)] if network.may_leave_out else []),
-        ]  # all, or what is known
-        chains = [
-            Chain(ChainShape(k, first[:, at].shape[1], n_layers=1), *edges, np.arange(k)[None], generator)
-            for at in seen
-        ]
-        for chain, at in zip(chains, seen, strict=True):
-            chain.start_from_ridge(theta[learn[:N_JUDGES]], ((first - center) / scale)[:, at], framed=False)
+        seen = [slice(None)]  # what a chain sees: all, or what is known
+        if network.may_leave_out:
+            seen.append(slice(network.n_learnt, None))
+        chains = []
+        for at in seen:
+            s = ((first - center) / scale)[:, at]
+            chain = Chain(ChainShape(k, s.shape[1], n_layers=1), *edges, np.arange(k)[None], generator)
+            chain.start_from_ridge(theta[learn[:N_JUDGES]], s, framed=False)
+            chains.append(chain)
 
     def losses(which: torch.Tensor, dropout: float = 0.0, *, in_training: bool = False) -> torch.Tensor:
         y = rows[which]

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.errors import InvalidInput
 from genbayes.models.gp.kernels import CORRELATIONS, slices, squared_distances
 from genbayes.models.gp.likelihood import GPParameters, Replicates
 from genbayes.models.gp.quasi_newton import Minimum
@@ -244,3 +245,14 @@ def _vecchia_posterior(runs: Replicates, rows: IntArray, neighbours: IntArray) -
 
     likelihood = partial(vecchia_profile, runs, rows, neighbours)
     return Posterior(likelihood, runs.take(rows).n_runs, runs.Z.shape[1], VECCHIA_NUGGET)
+
+
+def require_slopes(runs: Replicates, exact_limit: int) -> None:
+    """Refuse a linear mean that the runs cannot tell, or that the approximation for many does not know."""
+    if len(runs) > exact_limit:
+        rule = f"for more than {exact_limit:,} distinct inputs"
+    elif not len(independent_inputs(runs)):
+        rule = "with fewer than two distinct inputs for each of its coefficients"
+    else:
+        return
+    raise InvalidInput(f"trend must be 'constant' or 'auto' {rule}, got 'linear' for {len(runs):,}")

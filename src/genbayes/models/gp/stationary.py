@@ -21,7 +21,7 @@ from genbayes.arrays import FloatArray, IntArray
 from genbayes.distribution import PredictiveDistribution
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
-from genbayes.models.gp.estimation import EXACT_LIMIT, estimate_parameters, independent_inputs
+from genbayes.models.gp.estimation import EXACT_LIMIT, estimate_parameters, require_slopes
 from genbayes.models.gp.exact import Kriging
 from genbayes.models.gp.kernels import CORRELATIONS
 from genbayes.models.gp.likelihood import GPParameters, Replicates, match_rows
@@ -249,7 +249,7 @@ def fit_gp(
             f"{len(runs):,}; the others are exact only"
         )
     if trend == "linear":
-        _require_slopes(runs, exact_limit)
+        require_slopes(runs, exact_limit)
     names = [kernel] if kernel != AUTO else list(KERNELS) if len(runs) <= exact_limit else ["matern52"]
     estimate = estimate_parameters(
         runs, rng, n_starts=n_starts, exact_limit=exact_limit, kernels=names, start=start, trend=trend, report=report
@@ -273,17 +273,6 @@ def start_from(near: FittedGP | None, runs: Replicates, kernel: str) -> tuple[GP
     if near is None or len(runs) > EXACT_LIMIT or kernel not in (AUTO, near.kernel):
         return None, kernel
     return near.parameters, near.kernel
-
-
-def _require_slopes(runs: Replicates, exact_limit: int) -> None:
-    """Refuse a linear mean that the runs cannot tell, or that the approximation for many does not know."""
-    if len(runs) > exact_limit:
-        rule = f"for more than {exact_limit:,} distinct inputs"
-    elif not len(independent_inputs(runs)):
-        rule = "with fewer than two distinct inputs for each of its coefficients"
-    else:
-        return
-    raise InvalidInput(f"trend must be 'constant' or 'auto' {rule}, got 'linear' for {len(runs):,}")
 
 
 class FittedProcess(Protocol):

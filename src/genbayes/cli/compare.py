@@ -97,16 +97,9 @@ def compare(
         told = {"runs": str(runs), "target": target, "rows": len(y), "dropped": dropped}
         print_json({**told, **written, **model.report_.to_dict()})
         return
-    options = {
-        "--inputs": inputs,
-        "--categorical": categorical,
-        "--bounds": bounds,
-        "--candidates": candidates,
-        "--time-limit": None if time_limit is None else f"{time_limit:g}",
-        "--jobs": jobs,
-        "--seed": seed or None,
-    }
-    again = _command(runs, target, options, drop_missing)
+    named = {"--inputs": inputs, "--categorical": categorical, "--bounds": bounds, "--candidates": candidates}
+    limits = {"--time-limit": None if time_limit is None else f"{time_limit:g}", "--jobs": jobs, "--seed": seed or None}
+    again = _command(runs, target, {**named, **limits}, drop_missing)
     title = f"Surrogates for {target} of {runs.name}, {len(y):,} rows, in {model.report_.seconds:.0f} s"
     _show(model.report_, title, again, output, report)
 

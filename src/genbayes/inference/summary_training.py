@@ -11,13 +11,14 @@ import math
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from genbayes.arrays import FloatArray
 from genbayes.deadline import require_time
 from genbayes.inference.chain import Chain, ChainShape
 from genbayes.inference.chain_training import ChainSettings, chain_loss, limit_gradient, n_held_out, rate_at
 from genbayes.inference.summaries import SHARE_WHOLE, LearntSummary
-from genbayes.inference.summary_networks import Array, draw_parts
+from genbayes.inference.summary_networks import Array, SummaryNetwork, draw_parts
 from genbayes.progress import Report
 from genbayes.seeding import torch_generator
 from genbayes.training.loop import AveragedAdam, FlatWeights, draw_batches
@@ -55,17 +56,10 @@ def train_summary(
     with torch.no_grad():
         first = network(rows[learn[:N_JUDGES]])
         center, scale = first.mean(dim=0), first.std(dim=0).clamp_min(1e-3)
-        seen = [slice(None)]  # what a chain sees: all, or what is known
-        if network.may_leave_out:
-            seen.append(slice(network.n_learnt, None))
-        chains = []
-        for at in seen:
-            s = ((first - center) / scale)[:, at]
-            chain = Chain(ChainShape(k, s.shape[1], n_layers=1), *edges, np.arange(k)[None], generator)
-            chain.start_from_ridge(theta[learn[:N_JUDGES]], s, framed=False)
-            chains.append(chain)
+        standing = (first - center) / scale
+        seen, chains = _begin_judges(network, standing, theta[learn[:N_JUDGES]], edges, generator)
 
-    def losses(which: torch.Tensor, dropout: float = 0.0, *, in_training: bool = False) -> torch.Tensor:
+    def losses(which: Tensor, dropout: float = 0.0, *, in_training: bool = False) -> Tensor:
         y = rows[which]
         if in_training and smallest is not None:
             y = draw_parts(y, smallest, SHARE_WHOLE, generator)
@@ -110,3 +104,18 @@ def train_summary(
             gain = best_known - rows_at_best
             network.learns.fill_(float(gain.mean() > N_ERRORS * gain.std() / math.sqrt(n_judges)))
     weights.release()
+
+
+def _begin_judges(
+    network: SummaryNetwork, s: Tensor, theta: Tensor, edges: tuple[FloatArray, FloatArray], generator: torch.Generator
+) -> tuple[list[slice], list[Chain]]:
+    """Which summaries each chain sees, all or the known ones, and the chains, begun from first pairs (theta, s)."""
+    seen = [slice(None)]
+    if network.may_leave_out:
+        seen.append(slice(network.n_learnt, None))
+    k, chains = theta.shape[1], []
+    for at in seen:
+        chain = Chain(ChainShape(k, s[:, at].shape[1], n_layers=1), *edges, np.arange(k)[None], generator)
+        chain.start_from_ridge(theta, s[:, at], framed=False)
+        chains.append(chain)
+    return seen, chains

@@ -287,7 +287,8 @@ class Trials:
     def judges_itself(self, name: str) -> bool:
         """Whether one fit to all rows also tells what it would have said of them unseen.
 
-        Members of a network hold out single runs, which says nothing of new inputs where runs were repeated on purpose.
+        Members of a network and folds of trees hold out single runs, which says nothing of new inputs where runs were
+        repeated on purpose.
         """
         model = self.trials[name].candidate.make(0)
         return gives_out_of_fold(model) and not (self._is_replicated and isinstance(model, YieldsToRival))

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from genbayes import GenBayesError, InvalidInput, load
 from genbayes.data.folds import held_out_folds
-from genbayes.errors import MissingExtra, UnreadableFile
+from genbayes.errors import MissingExtra, OutOfReach, UnreadableFile
 from genbayes.models import BoostedQuantiles
 from genbayes.models.trees import boosted
 from genbayes.models.trees.boosted import LEVELS, SHAPES, _choose_shape, _leaf_size, best_length
@@ -178,3 +178,20 @@ print(json.dumps([names, [name for name in ("lightgbm", "quantile_forest", "ngbo
     names, loaded = json.loads(out.stdout)
     assert {"BoostedQuantiles", "QuantileForest", "NaturalGradientBoosting", "SparseGP"} <= set(names)
     assert loaded == []
+
+
+@pytest.mark.parametrize(("share", "stops"), [(0.8, True), (0.97, False)])
+def test_trees_give_up_only_against_a_rival_that_is_clearly_better(share: float, stops: bool) -> None:
+    X, y = draw(400, seed=2)
+    alone = BoostedQuantiles(n_leaves=4, n_trees=100, random_state=0).fit(X, y)
+    rows, unseen = alone.predict_out_of_fold(X, y)
+    rival = np.full(len(y), np.nan)
+    rival[rows[::2]] = share * unseen.crps(y[rows])[::2]  # of half of the runs nothing is known
+    order = np.random.default_rng(3).permutation(len(y))
+    again = BoostedQuantiles(n_leaves=4, n_trees=100, random_state=0)
+    if stops:
+        with pytest.raises(OutOfReach, match=r"a rival is out of reach: CRPS 1\.2\d times the rival's at 5 levels"):
+            again.fit_against(rival[order], X[order], y[order])
+    else:
+        again.fit_against(rival, X, y)
+        np.testing.assert_array_equal(again.predict_quantiles(X[:9], LEVELS), alone.predict_quantiles(X[:9], LEVELS))

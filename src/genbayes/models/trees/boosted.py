@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,8 @@ from genbayes.data.dataset import merged_numbers
 from genbayes.data.folds import held_out_folds
 from genbayes.deadline import require_time
 from genbayes.distribution import QuantileFunction
-from genbayes.errors import MissingExtra, UnreadableFile
+from genbayes.errors import MissingExtra, OutOfReach, UnreadableFile
+from genbayes.metrics import is_clearly_better
 from genbayes.models.base import ScaledRuns, ScaledSurrogate
 from genbayes.models.protocols import Of
 from genbayes.models.trees.tree_arrays import Tree, TreeArrays, trees_from_lightgbm
@@ -38,6 +39,9 @@ BEYOND_QUANTILE = 3  # rows of a leaf that should lie beyond the quantile: fewer
 LARGEST_SHARE = 1 / 8  # of all rows that a leaf may be asked to hold, so that extreme levels still see x
 N_SHAPE_FOLDS = 3  # folds by which the number of leaves is chosen
 PATIENCE = 50  # trees without progress on the held-out rows after which a fold stops
+JUDGED_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # fitted first: their CRPS is within 2% of that of all levels
+OUT_OF_REACH = 1.08  # times a rival's CRPS, and clearly so, from which on the other levels are not fitted
+N_ERRORS = 3.0  # standard errors that make it clear
 
 
 class BoostedQuantiles(ScaledSurrogate):
@@ -77,6 +81,7 @@ class BoostedQuantiles(ScaledSurrogate):
     first_: IntArray
     n_leaves_: int
     _unseen: FloatArray  # quantiles of the runs by trees that had not seen them, (n, m), NaN for none; not kept
+    _rival: tuple[FloatArray, ArrayLike, ArrayLike] | None = None  # its scores and the runs they are of, while fitting
 
     def __init__(
         self,
@@ -95,6 +100,19 @@ class BoostedQuantiles(ScaledSurrogate):
         self.verbose = verbose
         self.random_state = random_state
 
+    def fit_against(
+        self, rival: FloatArray, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """As `fit`, but raise `OutOfReach` if the trees of five levels are clearly behind a rival on held-out runs.
+
+        `rival` is the CRPS of another model at each run, by a fit that had not seen it; NaN where unknown, shape (n,).
+        """
+        self._rival = rival, X, y
+        try:
+            return self.fit(X, y, sample_weight)
+        finally:
+            del self._rival
+
     def _check_settings(self) -> None:
         check_count(self.n_trees, "n_trees")
         check_nonnegative(self.learning_rate, "learning_rate", strictly=True)
@@ -110,6 +128,8 @@ class BoostedQuantiles(ScaledSurrogate):
         with show_progress(f"fitting {type(self).__name__}", bool(self.verbose)) as report:
             self.n_leaves_ = _choose_shape(booster, shapes) if n_shape else shapes[0]
             self._unseen = np.full((len(runs), len(LEVELS)), np.nan)
+            if self._rival is not None:
+                self._require_reach(booster, runs, *self._rival)
             for i, tau in enumerate(LEVELS):
                 n_trees, loss = booster.choose_length(float(tau), self.n_leaves_, self._unseen[:, i])
                 first.append(len(trees))
@@ -117,6 +137,24 @@ class BoostedQuantiles(ScaledSurrogate):
                 if report is not None:
                     report(n_shape + i + 1, n_shape + len(LEVELS), loss)
         self.trees_, self.first_ = TreeArrays.join(trees), np.array(first)
+
+    def _require_reach(
+        self, booster: _Booster, runs: ScaledRuns, rival: FloatArray, X: ArrayLike, y: ArrayLike
+    ) -> None:
+        """Raise `OutOfReach` where a few levels say that a rival's CRPS is far below."""
+        at = np.searchsorted(LEVELS, JUDGED_LEVELS)
+        for i in at:
+            booster.choose_length(float(LEVELS[i]), self.n_leaves_, self._unseen[:, i])
+        known = np.full(len(runs), np.nan)
+        known[merged_numbers(self._checked(X), np.asarray(y, dtype=np.float64))] = rival
+        rows = np.flatnonzero(np.isfinite(known) & np.isfinite(self._unseen[:, at]).all(axis=1))
+        unseen = QuantileFunction(LEVELS[at], self.response_scaler_.inverse(self._unseen[np.ix_(rows, at)]))
+        own, weight = unseen.crps(self.response_scaler_.inverse(runs.y[rows])), runs.weight[rows]
+        if not len(rows) or own @ weight <= OUT_OF_REACH * (known[rows] @ weight):
+            return
+        if is_clearly_better(known[rows], own, weight, n_errors=N_ERRORS):
+            ratio = float(own @ weight / (known[rows] @ weight))
+            raise OutOfReach(f"a rival is out of reach: CRPS {ratio:.2f} times the rival's at {len(at)} levels")
 
     @property
     def knows_out_of_fold(self) -> bool:

@@ -310,6 +310,9 @@ def _reasons(
     rivals = sorted((e for e in scored if e is not best), key=lambda e: (e.lag in TWINS, e.behind or 0.0))
     if rivals:
         told.append(f"The {best.title} had the lowest CRPS {on}{_distance(best, rivals[0])}.")
+    elif stopped := [entry.title for entry in entries if entry.note.startswith("stopped")]:
+        what = f"{', '.join(stopped[:-1])} and {stopped[-1]}" if len(stopped) > 1 else stopped[0]
+        told.append(f"The {best.title} was out of reach for the {what}, which did not finish.")
     chosen = [entry for entry in entries if entry.weight > 0]
     if len(chosen) > 1:
         how = "averages the quantiles" if stack.kind == "average" else "pools the distributions"

@@ -13,6 +13,10 @@ class InvalidInput(GenBayesError, ValueError):
     """A value passed by the user breaks a rule that the message states."""
 
 
+class ResponseNotFinite(InvalidInput):
+    """A run gave NaN or infinity: a number, but no result."""
+
+
 class MissingExtra(GenBayesError, ImportError):
     """A model needs a library that this package installs only on request."""
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import BoolArray, FloatArray
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, ResponseNotFinite
 
 SHOWN_ROWS = 5  # a message names this many rows and counts the rest
 LONGEST_RESPONSE = 60  # characters of a response that a message shows
@@ -175,9 +175,10 @@ def check_response(y: object) -> float:
             raise InvalidInput(f"y must be one number, got {values.size} values")
         y = values.reshape(-1)[0]
         y = y.item() if isinstance(y, np.generic) else y
-    if isinstance(y, bool) or not isinstance(y, Real) or not math.isfinite(_as_float(y)):
+    is_number = isinstance(y, Real) and not isinstance(y, bool)
+    if not is_number or not math.isfinite(_as_float(y)):
         shown = repr(y) if len(repr(y)) <= LONGEST_RESPONSE else repr(y)[:LONGEST_RESPONSE] + "..."
-        raise InvalidInput(f"y must be a finite number, got {shown}")
+        raise (ResponseNotFinite if is_number else InvalidInput)(f"y must be a finite number, got {shown}")
     return float(y)
 
 

@@ -110,13 +110,31 @@ def test_inputs_too_many_for_a_line_stand_below_one_another(ask, monkeypatch) ->
     assert all(0.12 < float(row[1]) < 0.77 for row in rows)
 
 
-@pytest.mark.parametrize(("y", "shown"), [("nan", "nan"), ("broken", "'broken'")])
-def test_a_response_that_is_no_number_fails_the_trial_and_is_bad_input(begun, y: str, shown: str) -> None:
+@pytest.mark.parametrize("y", ["nan", "-inf"])
+def test_a_response_that_is_not_finite_fails_the_trial_and_is_bad_input(begun, y: str) -> None:
     begun("design", "ask", *WHERE)
     answer = begun("design", "tell", *WHERE, "1", "--y", y)
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err == f"Error: y must be a finite number, got {shown}; trial 1 was recorded as failed\n"
+    assert answer.err == f"Error: y must be a finite number, got {y}; trial 1 was recorded as failed\n"
     assert begun("design", "status", *WHERE, "--json").json["n_failed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("y", "wrong"),
+    [
+        ("abc", "y must be a finite number, got 'abc'"),
+        ("1_000", "y must be a finite number, got '1_000'"),
+        ("1,2", "y must be one number, got 2 values"),
+        ("null", "y must be a finite number, got None"),
+    ],
+)
+def test_a_response_that_cannot_be_read_leaves_the_trial_as_it_was(begun, y: str, wrong: str) -> None:
+    lease = str(begun("design", "ask", *WHERE, "--json").json["trials"][0]["lease"])
+    answer = begun("design", "tell", *WHERE, "1", "--y", y, "--lease", lease)
+    assert (answer.code, answer.out, answer.err) == (2, "", f"Error: {wrong}; trial 1 was not changed\n")
+    assert begun("design", "status", *WHERE, "--json").json["n_failed"] == 0
+    words = ("1", "--y", "3", "--lease", lease, "--json")
+    assert begun("design", "tell", *WHERE, *words).json["outcome"] == "counted"
 
 
 def test_points_of_ones_own_are_added_from_a_table(begun, tmp_path) -> None:
@@ -319,7 +337,7 @@ def test_several_responses_go_through_every_command(ask, tmp_path) -> None:
     assert (told.code, told.out) == (0, "Recorded trial 1: drag = -1.0, lift = 2.5\n")
     wrong = ask("design", "tell", *WHERE, "2", "--y", "1")
     assert wrong.code == 2
-    assert "y must be 2 numbers (drag, lift), got 1 value; trial 2 was recorded as failed" in wrong.err
+    assert "y must be 2 numbers (drag, lift), got 1 value; trial 2 was not changed" in wrong.err
     assert ask("design", "tell", *WHERE, "2", "--y", '{"lift": 1, "drag": 0}').code == 0
     (tmp_path / "simulate.sh").write_text('#!/bin/sh\necho \'{"drag": 7, "lift": 8}\'\n')
     (tmp_path / "simulate.sh").chmod(0o755)

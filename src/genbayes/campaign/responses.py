@@ -99,7 +99,7 @@ def _check_one(value: object, name: str) -> float:
     try:
         return check_response(value)
     except InvalidInput as error:
-        raise InvalidInput(f"{name} {str(error).removeprefix('y ')}") from error
+        raise type(error)(f"{name} {str(error).removeprefix('y ')}") from error
 
 
 def show(y: Sequence[float], names: Sequence[str] = DEFAULT_NAMES) -> str:

@@ -20,7 +20,7 @@ from genbayes.cli.console import (
     standard_output,
 )
 from genbayes.cli.options import AsJson, Page, Seed, shell_word
-from genbayes.errors import InvalidInput
+from genbayes.errors import InvalidInput, ResponseNotFinite
 from genbayes.writing import visible
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def tell(
     lease: Lease = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record the result of a run.
+    """Record the result of a run; NaN and infinity are none and fail the trial.
 
     Example: genbayes design tell sqlite:///rocket.db rocket 17 --y 0.013 --lease 42
     """
@@ -191,10 +191,12 @@ def tell(
     names = campaign.settings.responses
     try:
         values = check_responses(parse_line(y), names)
-    except InvalidInput as error:
+    except ResponseNotFinite as error:
         outcome = campaign.fail(trial, str(error))
         fate = "was recorded as failed" if outcome in ("failed", "again") else "was not changed"
         raise InvalidInput(f"{error}; trial {number} {fate}") from error
+    except InvalidInput as error:  # a slip of whoever typed it says nothing of the run
+        raise InvalidInput(f"{error}; trial {number} was not changed") from error
     _show_outcome(number, campaign.tell(trial, values), as_json, f"y = {y}" if len(names) == 1 else show(values, names))
 
 

@@ -62,6 +62,18 @@ def test_the_columns_of_the_table_stand_under_their_heads() -> None:
         assert all(row[end - 1] != " " and row[end] == " " for row in rows)
 
 
+@pytest.mark.parametrize("weights", [(0.335, 0.335, 0.33), (0.125, 0.125, 0.75), (0.005, 0.995, 0.0), (1.0, 0.0, 0.0)])
+def test_weights_in_percent_sum_to_100_wherever_they_are_told(weights: tuple[float, ...]) -> None:
+    entries = tuple(replace(REPORT.entries[0], name=str(k), weight=weight) for k, weight in enumerate(weights))
+    report = replace(REPORT, entries=entries)
+    told = [int(weight.rstrip("%")) for weight in report.weights if weight != "-"]
+    assert (len(told), sum(told)) == (sum(weight > 0 for weight in weights), 100)
+    assert [line.split()[-1] for line in str(report).splitlines()[1:4]] == list(report.weights)
+    stack = Stack("average", np.array(weights), np.zeros(60), 1.0)
+    joined = " ".join(_reasons(entries, stack, (0.0, 0.0), 60, None))
+    assert all(f"({weight})" in joined for weight in report.weights if len(told) > 1 and weight != "-")
+
+
 def test_a_twin_of_the_best_scored_the_same_and_was_not_given_up() -> None:
     best = REPORT.entries[0]
     twin = replace(best, name="regime-gp", title="GP of each regime", weight=0.0, note="found one regime: the same")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -48,6 +49,25 @@ def percent(share: float) -> str:
     return f"{share:.1%}" if share < 0.01 else f"{share:.0%}"
 
 
+def whole_percents(weights: Sequence[float]) -> list[str]:
+    """Weights as whole percents that sum to 100 as the weights sum to one; none for a weight of zero.
+
+    Each is rounded down, and what is missing goes to the largest remainders (Hamilton's method).
+
+    Example:
+        >>> whole_percents([0.125, 0.125, 0.75, 0.0])  # rounded one by one they would sum to 99
+        ['13%', '12%', '75%', '-']
+    """
+    exact = [100 * weight / (sum(weights) or 1.0) for weight in weights]
+    floors = [math.floor(share) for share in exact]
+    n_missing = round(sum(exact)) - sum(floors)
+    raised = sorted(range(len(exact)), key=lambda k: floors[k] - exact[k])[:n_missing]
+    return [
+        f"{floor + (k in raised)}%" if weight > 0 else "-"
+        for k, (floor, weight) in enumerate(zip(floors, weights, strict=True))
+    ]
+
+
 @dataclass(frozen=True)
 class Entry:
     """One candidate.
@@ -86,12 +106,8 @@ class Entry:
         is_twin = abs(self.behind) + self.behind_se < ROUNDING * self.crps
         return "the same" if is_twin else f"{self.behind:+.2g} ± {self.behind_se:.1g}"
 
-    def cells(self, number: Callable[[float, int], str] = significant) -> tuple[str, ...]:
-        """Its row in a table: name, title, CRPS, standard error, behind, rows, seconds, weight, note; "-" for none.
-
-        Args:
-            number: Writes a number with so many significant digits.
-        """
+    def cells(self, weight: str, number: Callable[[float, int], str]) -> tuple[str, ...]:
+        """Its row in the table of a report, which knows the weights of all and so how its own is rounded."""
         return (
             self.name,
             self.title,
@@ -100,7 +116,7 @@ class Entry:
             self.lag,
             f"{self.n_scored:,}" if self.crps is not None else "-",
             f"{self.seconds:.1f}",
-            f"{self.weight:.0%}" if self.weight > 0 else "-",
+            weight,
             self.note,
         )
 
@@ -157,6 +173,22 @@ class SelectionReport:
         full = f"{len(self.entries) - len(rest)} of {len(self.entries)} surrogates scored in full"
         return ", ".join([full, *told]) + "."
 
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """The weight of each candidate as whole percents that sum to 100; "-" for none."""
+        return tuple(whole_percents([entry.weight for entry in self.entries]))
+
+    def cells(self, number: Callable[[float, int], str] = significant) -> list[tuple[str, ...]]:
+        """The table: name, title, CRPS, standard error, behind, rows, seconds, weight, note; "-" for none.
+
+        Args:
+            number: Writes a number with so many significant digits.
+
+        Returns:
+            A row for each candidate.
+        """
+        return [entry.cells(weight, number) for entry, weight in zip(self.entries, self.weights, strict=True)]
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON."""
         return asdict(self)
@@ -169,7 +201,7 @@ class SelectionReport:
 
     def __str__(self) -> str:
         head = ("name", "surrogate", "CRPS", "± SE", "behind", "rows", "seconds", "weight", "")
-        rows = [head, *(entry.cells() for entry in self.entries)]
+        rows = [head, *self.cells()]
         width = [max(len(row[j]) for row in rows) for j in range(len(head))]
         table = [
             "  ".join(cell.ljust(width[j]) if j in (0, 1, 8) else cell.rjust(width[j]) for j, cell in enumerate(row))
@@ -316,7 +348,8 @@ def _reasons(
     chosen = [entry for entry in entries if entry.weight > 0]
     if len(chosen) > 1:
         how = "averages the quantiles" if stack.kind == "average" else "pools the distributions"
-        *first, last = [f"the {entry.title} ({entry.weight:.0%})" for entry in chosen]
+        shares = whole_percents([entry.weight for entry in chosen])
+        *first, last = [f"the {entry.title} ({share})" for entry, share in zip(chosen, shares, strict=True)]
         told.append(f"The chosen model {how} of {', '.join(first)} and {last}{_saved(saving, best)}.")
     elif len(chosen) == 1 and chosen[0] is not best:
         told.append(f"The chosen model is the {chosen[0].title}, which is simpler.")

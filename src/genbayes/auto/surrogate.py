@@ -159,15 +159,16 @@ class AutoSurrogate(ScaledSurrogate):
     def summary(self) -> dict[str, str]:
         """What was chosen and why, in words, for reports."""
         check_is_fitted(self, "combination_")
-        shares = [f"{e.title} {e.weight:.0%}" for e in self.report_.entries if e.weight > 0]
+        report = self.report_
+        shares = [f"{e.title} {w}" for e, w in zip(report.entries, report.weights, strict=True) if e.weight > 0]
         joined = {"single": "", "average": ", quantiles averaged", "pool": ", distributions pooled"}
         return {
-            "model": ", ".join(shares) + joined[self.report_.kind],
+            "model": ", ".join(shares) + joined[report.kind],
             "distinct runs": str(self.n_rows_),
             "inputs": str(self.n_features_in_),
-            "out-of-fold CRPS": f"{self.report_.crps:.4g} ± {self.report_.crps_se:.2g}",
-            "why": self.report_.reason,
-            "training time": f"{self.report_.seconds:.1f} s",
+            "out-of-fold CRPS": f"{report.crps:.4g} ± {report.crps_se:.2g}",
+            "why": report.reason,
+            "training time": f"{report.seconds:.1f} s",
         }
 
     def map_regimes(self, *, names: Sequence[str] | None = None) -> RegimeMapLike | None:

@@ -136,7 +136,7 @@ def _show(result: SelectionReport, title: str, again: str, output: Path | None, 
 def _print_scores(title: str, result: SelectionReport) -> None:
     """A row for each surrogate; what it is called in full only where the terminal has room."""
     rows = []
-    for name, what, crps, error, behind, n, seconds, weight, note in (entry.cells() for entry in result.entries):
+    for name, what, crps, error, behind, n, seconds, weight, note in result.cells():
         score = crps if crps == "-" else f"{crps} ± {error}"
         rows.append([name, what, score, behind, n, seconds, note if weight == "-" and note else weight])
     columns = ["name", "surrogate", "CRPS", "behind", "rows", "s", "weight"]

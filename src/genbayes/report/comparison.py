@@ -174,4 +174,4 @@ def scores_figure(report: SelectionReport, target: str) -> Html:
 def table_of_scores(report: SelectionReport) -> Html:
     """All that was tried, a row each."""
     head = ("name", "surrogate", "CRPS", "± SE", "behind", "rows", "seconds", "weight", "")
-    return card("Every surrogate that was tried", grid(head, [entry.cells(format_number) for entry in report.entries]))
+    return card("Every surrogate that was tried", grid(head, report.cells(format_number)))

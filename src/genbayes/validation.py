@@ -175,10 +175,11 @@ def check_response(y: object) -> float:
             raise InvalidInput(f"y must be one number, got {values.size} values")
         y = values.reshape(-1)[0]
         y = y.item() if isinstance(y, np.generic) else y
-    is_number = isinstance(y, Real) and not isinstance(y, bool)
-    if not is_number or not math.isfinite(_as_float(y)):
-        shown = repr(y) if len(repr(y)) <= LONGEST_RESPONSE else repr(y)[:LONGEST_RESPONSE] + "..."
-        raise (ResponseNotFinite if is_number else InvalidInput)(f"y must be a finite number, got {shown}")
+    shown = repr(y) if len(repr(y)) <= LONGEST_RESPONSE else repr(y)[:LONGEST_RESPONSE] + "..."
+    if isinstance(y, bool) or not isinstance(y, Real):
+        raise InvalidInput(f"y must be a finite number, got {shown}")
+    if not math.isfinite(_as_float(y)):
+        raise ResponseNotFinite(f"y must be a finite number, got {shown}")
     return float(y)
 
 

@@ -32,6 +32,7 @@ from genbayes_bench.plan import Job
 from genbayes_bench.problems.problem import Case, Split
 from genbayes_bench.record import SOURCE, Record
 from genbayes_bench.registry import Registry
+from genbayes_bench.rivals.foreign import cpu_seconds
 
 PACKAGES = ("genbayes", "torch", "numpy", "scipy", "scikit-learn", "lightgbm", "quantile-forest", "ngboost")
 MOST_WARNINGS = 5  # kept in a record
@@ -121,9 +122,9 @@ def _fit(method: Method, case: Case, job: Job, found: _Findings) -> None:
         raise ValueError(f"the problem must draw {job.n_train} runs to learn from, got {len(split.y_train)}")
     if split.note:
         found.detail["note"] = split.note
-    started = time.perf_counter()
+    started = cpu_seconds()
     model.fit(split.X_train, split.y_train)
-    found.fit_seconds = round(time.perf_counter() - started, 3)
+    found.fit_seconds = round(cpu_seconds() - started, 3)
     started = time.perf_counter()
     found.scores = score(model.predict_distribution(split.X_test), split)
     found.predict_seconds = round(time.perf_counter() - started, 3)
@@ -137,9 +138,9 @@ def _fit(method: Method, case: Case, job: Job, found: _Findings) -> None:
 def _play(design: Design, case: Case, job: Job, found: _Findings) -> None:
     """A method that chooses its runs; its time is that of the whole design."""
     assert case.problem.sequential is not None
-    started = time.perf_counter()
+    started = cpu_seconds()
     found.scores, detail = play(design, case.problem.sequential, job.replicate)
-    found.fit_seconds = round(time.perf_counter() - started, 3)
+    found.fit_seconds = round(cpu_seconds() - started, 3)
     found.n_test = detail.pop("n_test")
     found.detail |= detail
 

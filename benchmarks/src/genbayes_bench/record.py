@@ -52,7 +52,7 @@ class Record:
         scores: "crps", "rmse", "coverage" and "width" of 90% intervals, and where they make sense "rmspe", "rmse_f"
             (against the noise-free response), "crps_f" and "coverage_f" (scored on it) and "ratio" (CRPS over that of
             the true distribution).
-        fit_seconds: Time to fit.
+        fit_seconds: Cpu seconds to fit (records before November 19, 2026: by the clock).
         predict_seconds: Time to predict and score.
         peak_memory_mb: Highest memory of the process during the job, in MB.
         settings: Parameters of the model, and n_threads.

@@ -234,7 +234,7 @@ def draw_scaling(results: Results) -> Picture:
     picture = Picture(
         "figure4-scaling",
         "Figure 4: Friedman's function, time and error over the number of runs",
-        "Left, seconds to fit; right, RMSE to the noise-free function. Filled markers are ours; hollow "
+        "Left, cpu seconds to fit; right, RMSE to the noise-free function. Filled markers are ours; hollow "
         "ones the paper's, on a GPU (GBC) and 16 cores (GP). Both axes are logarithmic.",
         "Figure 4 is not there yet: genbayes bench run friedman_scaling makes its records.",
     )

@@ -59,7 +59,7 @@ SCORE_NAMES = {
     "coverage_f": "coverage, noise-free y",
     "rmspe": "RMSPE (%)",
     "ratio": "CRPS over the true distribution's",
-    "seconds": "seconds to fit",
+    "seconds": "cpu seconds to fit",
     "memory": "peak memory (MB)",
     "c2st": "C2ST",
 }

@@ -209,7 +209,7 @@ def problem_table(results: Results, contest: Contest, metrics: Sequence[str]) ->
     """Everything about one problem: what the paper and R report, then our records, one row a method."""
     shown = [m for m in metrics if any(results.scores(contest, method, m) for method in results.methods(contest))]
     name = STANDS_FOR.get(contest.problem, contest.problem)
-    head = ("method", *(score_name(metric) for metric in shown), "seconds to fit", "peak MB", "replicates")
+    head = ("method", *(score_name(metric) for metric in shown), "cpu seconds to fit", "peak MB", "replicates")
     rows = []
     sources = () if contest.problem in OTHER_UNITS else ((PAPER, "paper"), (REFERENCE, "reference"))
     for values, who in sources:

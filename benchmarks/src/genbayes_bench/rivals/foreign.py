@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
@@ -21,8 +22,8 @@ BAGGED = ("best_quality", "high_quality", "good_quality")  # presets of AutoGluo
 
 def cpu_seconds() -> float:
     """Of this process and of the children that have ended."""
-    spent = os.times()
-    return spent.user + spent.system + spent.children_user + spent.children_system
+    children = os.times()
+    return time.process_time() + children.children_user + children.children_system
 
 
 def run_sbi(given: Arrays, settings: dict[str, Any]) -> tuple[Arrays, dict[str, Any]]:

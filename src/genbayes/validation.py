@@ -249,7 +249,7 @@ def check_column(values: ArrayLike, name: str, n: int) -> FloatArray:
     return np.array(np.broadcast_to(array, (n,)))
 
 
-def check_jobs(n_jobs: object, name: str = "n_jobs") -> int | None:
+def check_jobs(n_jobs: object) -> int | None:
     """Fits at a time, as joblib takes them: None, a positive number up to the cores of this machine, or -1 for all.
 
     Under a joblib backend that spreads jobs over other machines, the cores of this one are no limit.
@@ -264,7 +264,7 @@ def check_jobs(n_jobs: object, name: str = "n_jobs") -> int | None:
 
     cores = joblib.cpu_count()
     if isinstance(n_jobs, (bool, np.bool_)) or not isinstance(n_jobs, Integral) or n_jobs < 1:
-        raise InvalidInput(f"{name} must be a positive whole number, or -1 for all {cores} cores, got {n_jobs!r}")
+        raise InvalidInput(f"n_jobs must be a positive whole number, or -1 for all {cores} cores, got {n_jobs!r}")
     backend, _ = joblib.parallel.get_active_backend()
     is_local = type(backend).__name__ in (
         "LokyBackend",
@@ -273,5 +273,5 @@ def check_jobs(n_jobs: object, name: str = "n_jobs") -> int | None:
         "SequentialBackend",
     )
     if is_local and n_jobs > cores:
-        raise InvalidInput(f"{name} must be at most the {cores} cores of this machine, got {n_jobs}; pass -1 for all")
+        raise InvalidInput(f"n_jobs must be at most the {cores} cores of this machine, got {n_jobs}; pass -1 for all")
     return int(n_jobs)

@@ -115,17 +115,17 @@ def test_a_response_that_is_not_finite_fails_the_trial_and_is_bad_input(begun, y
     begun("design", "ask", *WHERE)
     answer = begun("design", "tell", *WHERE, "1", "--y", y)
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err == f"Error: y must be a finite number, got {y}; trial 1 was recorded as failed\n"
+    assert answer.err == f"Error: --y must be a finite number, got {y}; trial 1 was recorded as failed\n"
     assert begun("design", "status", *WHERE, "--json").json["n_failed"] == 1
 
 
 @pytest.mark.parametrize(
     ("y", "wrong"),
     [
-        ("abc", "y must be a finite number, got 'abc'"),
-        ("1_000", "y must be a finite number, got '1_000'"),
-        ("1,2", "y must be one number, got 2 values"),
-        ("null", "y must be a finite number, got None"),
+        ("abc", "--y must be a finite number, got 'abc'"),
+        ("1_000", "--y must be a finite number, got '1_000'"),
+        ("1,2", "--y must be one number, got 2 values"),
+        ("null", "--y must be a finite number, got None"),
     ],
 )
 def test_a_response_that_cannot_be_read_leaves_the_trial_as_it_was(begun, y: str, wrong: str) -> None:

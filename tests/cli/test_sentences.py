@@ -65,7 +65,7 @@ SENTENCES = [
     (["compare", "huge.csv", "--target", "y"], "y must lie within ±1e+304, got 1.9e+307; use another unit"),
     (
         ["fit", "gaps.csv", "--target", "y", *TO],
-        "target must not be missing, got no value in column 'y', 20 of 20",
+        "--target must not be missing, got no value in column 'y', 20 of 20",
     ),
     (
         ["fit", "gaps.csv", "--target", "y", *TO, "--drop-missing"],
@@ -77,23 +77,26 @@ SENTENCES = [
     ),
     (
         ["fit", "runs.csv", "--target", "z", *TO],
-        "target must be a column of the table, got 'z'; the columns are 'x', 'g",
+        "--target must be a column of the table, got 'z'; the columns are 'x', 'g",
     ),
     (
         ["fit", "runs.csv", "--target", "gas", *TO],
-        "target must be numbers, got 'O2' in column 'gas', 20 of 20 rows (li",
+        "--target must be numbers, got 'O2' in column 'gas', 20 of 20 rows (li",
     ),
-    ([*FIT, "--inputs", "X", *TO], "inputs must be columns of the table, got 'X'; did you mean 'x'?"),
+    ([*FIT, "--inputs", "X", *TO], "--inputs must be columns of the table, got 'X'; did you mean 'x'?"),
     (["fit", "few.csv", "--target", "y", *TO], "At least 10 runs are needed; the table has 3"),
     (
         ["fit", "eleven.csv", "--target", "y", *TO, "--report", "r.html"],
         "At least 10 runs are needed beside those held out for the report; there are 9",
     ),
     (["compare", "few.csv", "--target", "y"], "At least 10 runs are needed; the table has 3"),
-    (["compare", "runs.csv", "--target", "yy"], "target must be a column of the table, got 'yy'"),
-    ([*COMPARE], "inputs must be numbers unless they are categories, got 'O2'"),
-    (["evaluate", "m.gb", "runs.csv", "--target", "gas"], "target must be numbers, got 'O2' in column 'gas', 20 of 20"),
-    (["evaluate", "m.gb", "runs.csv", "--target", "yy"], "target must be a column of the table, got 'yy'"),
+    (["compare", "runs.csv", "--target", "yy"], "--target must be a column of the table, got 'yy'"),
+    ([*COMPARE], "inputs must be numbers unless they are categories, got 'O2'...or name the column in --categorical"),
+    (
+        ["evaluate", "m.gb", "runs.csv", "--target", "gas"],
+        "--target must be numbers, got 'O2' in column 'gas', 20 of 20",
+    ),
+    (["evaluate", "m.gb", "runs.csv", "--target", "yy"], "--target must be a column of the table, got 'yy'"),
     (["evaluate", "m.gb", "runs.csv", "--target", "x"], "inputs must not contain the target, got 'x' among them"),
     (["predict", "m.gb", "named.csv"], "inputs must be columns of the table, got 'x'; did you mean 'X'?"),
     (
@@ -120,7 +123,7 @@ SENTENCES = [
     ([*FIT, "--weights", "0.3,0.7", *TO], "--weights must be a name or three numbers, got '0.3,0.7'; try 0.3,0.3,0.4"),
     (
         ["predict", "m.gb", "new.csv", "--quantiles", "0,0.5"],
-        "tau must lie strictly between 0 and 1, got 0.0; pass 0.05",
+        "--quantiles must lie strictly between 0 and 1, got 0.0; pass 0.05",
     ),
     (
         ["predict", "m.gb", "new.csv", "--quantiles", "low"],
@@ -131,7 +134,27 @@ SENTENCES = [
         ["predict", "m.gb", "new.csv", "--quantiles", "0.5,0.50"],
         "--quantiles must be different levels, got '0.5,0.50'; name each once",
     ),
-    ([*COMPARE, "--candidates", "gpp", "--inputs", "x"], "candidates must be among gp,"),
+    ([*COMPARE, "--candidates", "gpp", "--inputs", "x"], "--candidates must be among gp,"),
+    ([*FIT, *TO, "--bounds", "1,0", "--inputs", "x"], "--bounds must be finite or None with lower < upper, got (1.0"),
+    (
+        [*FIT, *TO, "--bounds=50,", "--inputs", "x"],
+        "y must lie within --bounds, got values outside in 15 of 20 rows",
+    ),
+    ([*FIT, *TO, "--categorical", "gsa"], "--categorical must be columns of the table, got 'gsa'; did you mean 'gas'?"),
+    ([*FIT, *TO, "--inputs", "x", "--categorical", "gas"], "--categorical must name columns of X, got 'gas'"),
+    (
+        [*FIT, *TO, "--model", "network", "--recipe", "slow", "--inputs", "x"],
+        "--recipe must be one of 'fast', 'paper', got 'slow'",
+    ),
+    (
+        [*FIT, *TO, "--model", "network", "--weights", "1,1,0", "--inputs", "x"],
+        "--weights must be three numbers of at least 0, the last positive, got (1.0, 1.0, 0.0)",
+    ),
+    (["design", "create", *NEW, "--input", "x=0:1", "--lease-seconds", "0"], "--lease-seconds must be positive"),
+    (["design", "create", *NEW, "--input", "x=0:1", "--initial", "grid"], "--initial must be one of 'latin', 'sobol'"),
+    (["design", "create", *NEW, "--input", "x=0:1", "--responses", "x"], "--responses must not be named like an input"),
+    (["design", "tell", *AT, "1", "--y", "abc"], "--y must be a finite number, got 'abc'; trial 1 was not changed"),
+    (["worker", URL, "rokcet", "--name", "me", "--", "true"], "name must be a campaign of 'sqlite:///rocket.db', got"),
     # the model
     ([*FIT, *TO, "--model", "gpp"], "--model must be among gp, gp-smooth, ...got 'gpp'; did you mean 'gp'?"),
     ([*FIT, *TO, "--model", "netwrk"], "--model must be among gp, ...got 'netwrk'; did you mean 'network'?"),
@@ -146,18 +169,21 @@ SENTENCES = [
     ([*FIT, *TO, "--jobs", "9999"], "--jobs must be at most the ...cores of this machine, got 9999; pass -1 for all"),
     ([*COMPARE, "--jobs", "9999"], "--jobs must be at most the ...cores of this machine, got 9999; pass -1 for all"),
     (["demo", "--jobs", "-2"], "--jobs must be a positive whole number, or -1 for all ...cores, got -2"),
-    ([*FIT, *TO, "--time-limit", "0", "--inputs", "x"], "time_limit must be"),
-    ([*COMPARE, "--time-limit", "0", "--inputs", "x"], "time_limit must be"),
+    ([*FIT, *TO, "--time-limit", "0", "--inputs", "x"], "--time-limit must be"),
+    ([*COMPARE, "--time-limit", "0", "--inputs", "x"], "--time-limit must be"),
     (
         [*FIT, *TO, "--time-limit", "1e-6", "--inputs", "x"],
-        "time_limit must leave time for at least one candidate, got",
+        "--time-limit must leave time for at least one candidate, got",
     ),
-    ([*COMPARE, "--time-limit", "1e-6", "--inputs", "x"], "time_limit must leave time for at least one candidate, got"),
+    (
+        [*COMPARE, "--time-limit", "1e-6", "--inputs", "x"],
+        "--time-limit must leave time for at least one candidate, got",
+    ),
     # campaigns
-    (["design", "create", *NEW], "inputs must be given by --input or by --space, got neither"),
+    (["design", "create", *NEW], "inputs must be given by one of --input and --space, got neither"),
     (
         ["design", "create", *NEW, "--input", "x=0:1", "--space", "a.toml"],
-        "inputs must be given by --input or by --spac",
+        "inputs must be given by one of --input and --spac",
     ),
     (["design", "create", *NEW, "--input", "mach"], f"{LOOKS} 'mach'"),
     (["design", "create", *NEW, "--input", "=0:1"], f"{LOOKS} '=0:1'"),
@@ -183,7 +209,7 @@ SENTENCES = [
         "url must name a database such as sqlite:///rocket.db",
     ),
     (["design", "create", "sqlite:///no/a.db", "a", "--input", "x=0:1"], "url must lie in an existing folder"),
-    (["design", "create", *NEW, "--input", "x=0:1", "--proposer", "oracle"], "proposer must be one of"),
+    (["design", "create", *NEW, "--input", "x=0:1", "--proposer", "oracle"], "--proposer must be one of"),
     (
         ["design", "create", *AT, "--input", "x=0:1"],
         "Campaign 'rocket' already exists; open it, or choose another name",
@@ -192,7 +218,7 @@ SENTENCES = [
     (["design", "ask", *AT, "-n", "0"], "invalid value for '-n'"),
     (["design", "ask", URL, "rokcet"], "name must be a campaign of 'sqlite:///rocket.db', got 'rokcet'; did you mean"),
     (["design", "tell", *AT, "9", "--y", "1"], "trial must be a number from 1 to 4, got 9"),
-    (["design", "tell", *AT, "1", "--y", "1", "--lease", "5"], "lease must be one of trial 1, got 5"),
+    (["design", "tell", *AT, "1", "--y", "1", "--lease", "5"], "--lease must be one of trial 1, got 5"),
     (["design", "fail", *AT, "9"], "trial must be a number from 1 to 4, got 9"),
     (["design", "status", *AT, "--report", "no/page.html"], "path must lie in an existing folder"),
     (["design", "export", *AT, "-o", "runs.xlsx"], "path must end in .csv"),

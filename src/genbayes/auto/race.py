@@ -268,7 +268,7 @@ def _nothing_works(trials: Trials) -> InvalidInput:
     if tried == {NO_TIME}:
         return InvalidInput(
             f"time_limit must leave time for at least one candidate, got {trials.clock.limit!r} seconds for "
-            f"{len(trials.data)} rows; raise it, or name a quick one: candidates=['gp'], or genbayes fit --model gp"
+            f"{len(trials.data)} rows; raise it, or choose a quick model such as gp"
         )
     notes = "; ".join(f"{name}: {trial.note}" for name, trial in trials.trials.items())
     return InvalidInput(f"candidates must include one that can be fitted to these runs, got none ({notes})")

@@ -76,7 +76,7 @@ def compare(
     settings = {
         "candidates": parse_names(candidates),
         "time_limit": time_limit,
-        "n_jobs": check_jobs(jobs, "--jobs"),
+        "n_jobs": check_jobs(jobs),
         "categorical": parse_names(categorical),
         "y_bounds": parse_bounds(bounds),
     }

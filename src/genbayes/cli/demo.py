@@ -50,7 +50,7 @@ def demo(
     from genbayes.writing import check_writable
 
     check_writable(report)
-    make = model_maker(None, {"time_limit": time_limit, "n_jobs": check_jobs(jobs, "--jobs")}, SEED, quiet=as_json)
+    make = model_maker(None, {"time_limit": time_limit, "n_jobs": check_jobs(jobs)}, SEED, quiet=as_json)
     table = load_motorcycle()
     X, y = split_target(table, TARGET)
     learn, held = hold_out(len(y), HELD_OUT, SEED)

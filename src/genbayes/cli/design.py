@@ -95,7 +95,9 @@ def create(
     from genbayes.cli.spaces import parse_space, read_space
 
     if bool(inputs) == (space is not None):
-        raise InvalidInput("inputs must be given by --input or by --space, got " + ("both" if inputs else "neither"))
+        raise InvalidInput(
+            "inputs must be given by one of --input and --space, got " + ("both" if inputs else "neither")
+        )
     box = read_space(space) if space is not None else parse_space(inputs or [])
     settings: dict[str, Any] = {"n_initial": n_initial, "initial": initial, "lease_seconds": lease_seconds}
     names = [name.strip() for name in responses.split(",")]

@@ -99,7 +99,7 @@ def fit(
         "weights": parse_weights(weights),
         "n_epochs": epochs,
         "time_limit": time_limit,
-        "n_jobs": check_jobs(jobs, "--jobs"),
+        "n_jobs": check_jobs(jobs),
     }
     check_paths([runs], {"--output": output, "--report": report})
     make = model_maker(model, settings, seed, quiet=quiet)

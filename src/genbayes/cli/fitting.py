@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 HELD_OUT = 0.2  # share of the rows that a page is scored on
 AUTOMATIC = "auto"
-# Arguments of models by the options that set them, and what has to be fitted for them to mean something.
-OPTIONS = {
-    "n_members": ("--members", "--model network"),
-    "recipe": ("--recipe", "--model network"),
-    "weights": ("--weights", "--model network"),
-    "n_epochs": ("--epochs", "--model network"),
-    "time_limit": ("--time-limit", "the automatic choice"),
-    "n_jobs": ("--jobs", "the automatic choice"),
-    "y_bounds": ("--bounds", "the automatic choice or --model network"),
-    "categorical": ("--categorical", "a model of categories"),
+# Arguments of models, and what has to be fitted for them to mean something.
+PARTNERS = {
+    "n_members": "--model network",
+    "recipe": "--model network",
+    "weights": "--model network",
+    "n_epochs": "--model network",
+    "time_limit": "the automatic choice",
+    "n_jobs": "the automatic choice",
+    "y_bounds": "the automatic choice or --model network",
+    "categorical": "a model of categories",
 }
 
 
@@ -52,9 +52,8 @@ def model_maker(name: str | None, settings: Mapping[str, object], seed: int, *, 
         takes = model.get_params(deep=False)
         for argument in given:
             if argument not in takes:
-                option, partner = OPTIONS.get(argument, (argument, "a model that has it"))
                 chosen = "the automatic choice" if entry.name == AUTOMATIC else f"--model {entry.name}"
-                raise InvalidInput(f"{option} must go with {partner}, got it with {chosen}")
+                raise InvalidInput(f"{argument} must go with {PARTNERS[argument]}, got it with {chosen}")
         return model.set_params(**given, **({"verbose": shows_progress(quiet)} if "verbose" in takes else {}))
 
     make()  # so that what does not go together is said before any work

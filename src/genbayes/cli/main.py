@@ -11,7 +11,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, NoReturn, Protocol, runtime_checkable
+from typing import Annotated, Any, NoReturn, Protocol, runtime_checkable
 
 import typer
 
@@ -22,6 +22,7 @@ from genbayes.cli.console import StoppedError, print_error, route_warnings
 from genbayes.cli.demo import demo
 from genbayes.cli.evaluate import evaluate
 from genbayes.cli.fit import fit
+from genbayes.cli.options import name_options
 from genbayes.cli.predict import predict
 from genbayes.cli.worker import worker
 from genbayes.errors import GenBayesError
@@ -83,7 +84,7 @@ def answer(arguments: Sequence[str]) -> int:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        code, sentence = _explain(error)
+        code, sentence = _explain(error, words)
     if sentence:
         print_error(sentence)
     return code or 0
@@ -97,10 +98,10 @@ def _take_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
     return [word for word in ours if word != "--debug"] + words[len(ours) :], debug
 
 
-def _explain(error: Exception) -> tuple[int, str]:
-    """Exit code and sentence of an error."""
+def _explain(error: Exception, words: Sequence[str]) -> tuple[int, str]:
+    """Exit code and sentence of an error that a command line of these words has met."""
     if isinstance(error, GenBayesError):
-        return BAD_INPUT, str(error)
+        return BAD_INPUT, name_options(str(error), _options_of(words), words)
     if isinstance(error, StoppedError):
         return INTERRUPTED, str(error)
     if isinstance(error, typer.Abort):  # Ctrl-C in older versions of typer
@@ -109,6 +110,15 @@ def _explain(error: Exception) -> tuple[int, str]:
         return BAD_INPUT, _usage_sentence(error)
     fault = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return OUR_FAULT, f"genbayes failed ({fault}); please report it with what --debug shows"
+
+
+def _options_of(words: Sequence[str]) -> list[str]:
+    """The options of the command that the words name, but for one that is called like a positional argument."""
+    command: Any = typer.main.get_command(app)
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    names = [name for parameter in command.params for name in parameter.opts]
+    return [name for name in names if name.startswith("-") and name.removeprefix("--") not in names]
 
 
 @runtime_checkable

@@ -1,11 +1,13 @@
-"""Options that several commands share, and options that carry more than one value.
+"""Options that several commands share, options that carry more than one value, and what the library calls them.
 
-Each function turns what a user typed into what the library expects, or raises `InvalidInput` in the words of the
-command line; what the values mean is checked where they are used.
+Each parser turns what a user typed into what the library expects, or raises `InvalidInput` in the words of the
+command line; what the values mean is checked where they are used, and `name_options` translates that.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +37,54 @@ TimeLimit = Annotated[
 Page = Annotated[Path | None, typer.Option(metavar="PAGE", help="Also write an HTML page with pictures.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")]
 Target = Annotated[str, typer.Option(metavar="COLUMN", help="Column that holds the response.")]
+
+
+# Arguments of the library whose options are spelt in another way than with dashes.
+RENAMED = {
+    "n_epochs": "--epochs",
+    "n_jobs": "--jobs",
+    "n_members": "--members",
+    "n_samples": "--samples",
+    "random_state": "--seed",
+    "tau": "--quantiles",
+    "y_bounds": "--bounds",
+}
+# `categorical`, categorical=, n_members=5 and y_bounds=(0, None) as the library writes them; no user's word in quotes.
+NAMED = re.compile(r"`(\w+)`|(?<![-'\w])([a-z_]+)=(?:\[[^]]*\]|\([^)]*\)|'?([\w.-]*)'?)")
+
+
+def option_of(argument: str) -> str:
+    """The option that sets an argument of the library.
+
+    Example:
+        >>> option_of("y_bounds"), option_of("time_limit")
+        ('--bounds', '--time-limit')
+    """
+    return RENAMED.get(argument, "--" + argument.replace("_", "-"))
+
+
+def name_options(sentence: str, options: Collection[str], typed: Collection[str]) -> str:
+    """A sentence of the library's with options in place of the arguments that they set.
+
+    Args:
+        sentence: What is wrong: `<argument> must <rule>, got <value>; <what to do>`.
+        options: Those that the command has; advice may name each of them.
+        typed: Words of the command line; only an option among them can be what is wrong.
+
+    Example:
+        >>> name_options("tau must lie below 1, got 2.0", ["--quantiles"], ["--quantiles", "2"])
+        '--quantiles must lie below 1, got 2.0'
+        >>> name_options("X must be numeric, got text; name it in categorical=", ["--categorical"], [])
+        'X must be numeric, got text; name it in --categorical'
+    """
+
+    def advise(found: re.Match[str]) -> str:
+        option = option_of(found[1] or found[2])
+        return f"{option} {found[3] or ''}".strip() if option in options else found[0]
+
+    argument, must, rest = NAMED.sub(advise, sentence).partition(" must ")
+    is_typed = option_of(argument) in {word.partition("=")[0] for word in typed} & set(options)
+    return (option_of(argument) if is_typed else argument) + must + rest
 
 
 def read_runs(

@@ -82,8 +82,9 @@ def select_inputs(
         >>> select_inputs(pd.DataFrame({"note": ["a"], "x": [1.5]}), ["x"]).to_dict("list")
         {'x': [1.5]}
     """
-    for name in [*names, *(categorical or ())]:
-        require_column(name, frame, "inputs")
+    for role, wanted in (("inputs", names), ("categorical", categorical or ())):
+        for name in wanted:
+            require_column(name, frame, role)
     X, may_be_text = frame[list(names)], set(categorical or ())
     plain = [
         name
@@ -95,7 +96,7 @@ def select_inputs(
     for name in (name for name in names if name not in sound):  # one look at all the others was enough
         _check_cells(X[name], "inputs")
         if categorical is not None and name not in may_be_text and not _is_category(X[name].dtype):
-            cure = "repair them or name the column in categorical"
+            cure = "repair them or name the column in categorical="
             _numbers(X[name], "inputs must be numbers unless they are categories", cure)
     return X
 

@@ -16,6 +16,7 @@ TABLES = {
     "eleven.csv": "x,y\n" + "".join(f"{i},{i * i}\n" for i in range(11)),
     "constant.csv": "x,y\n" + "".join(f"{i},2\n" for i in range(20)),
     "huge.csv": "x,y\n" + "".join(f"{i},{i}e306\n" for i in range(20)),
+    "far.csv": "x,y\n" + "".join(f"{i if i < 19 else 1e300},{i}\n" for i in range(20)),
     "gaps.csv": "x,y\n" + "".join(f"{i},\n" for i in range(20)),
     "space.txt": "",
     "cut.json": "{",
@@ -62,6 +63,10 @@ SENTENCES = [
     (["predict", "m.gb", "loop.csv"], "path must be readable, got 'loop.csv'; Too many levels of symbolic links"),
     # tables
     (["fit", "huge.csv", "--target", "y", *TO], "y must lie within ±1e+304, got 1.9e+307; use another unit"),
+    (
+        ["fit", "far.csv", "--target", "y", *TO],
+        "X['x'] must lie between -1.52e+18 and 1.52e+18, got 1e+300 in 1 of 20 rows (row 19); repair them, or use an",
+    ),
     (["compare", "huge.csv", "--target", "y"], "y must lie within ±1e+304, got 1.9e+307; use another unit"),
     (
         ["fit", "gaps.csv", "--target", "y", *TO],

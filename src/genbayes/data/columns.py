@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from genbayes.arrays import AnyArray, BoolArray, FloatArray
 from genbayes.data.categories import CategoryCoder
+from genbayes.data.scaling import FARTHEST
 from genbayes.errors import GenBayesError, InvalidInput, RowsDropped
 from genbayes.validation import check_choice, describe_rows, list_some, require_no_dates, suggest
 
@@ -319,10 +320,10 @@ def check_fit_data(
     except ValueError as error:
         raise InvalidInput(_with_rows(str(error), "y", y)) from error
     _require_finite(matrix, estimator)
+    _require_between(matrix, _reach_of_most(matrix), estimator)
     y = np.asarray(y, dtype=np.float64)
-    for name, values in (("X", matrix), ("y", y)):
-        if (largest := np.abs(values).max(initial=0.0)) > LARGEST:
-            raise InvalidInput(f"{name} must lie within ±{LARGEST:g}, got {largest:g}; use another unit")
+    if (largest := np.abs(y).max(initial=0.0)) > LARGEST:
+        raise InvalidInput(f"y must lie within ±{LARGEST:g}, got {largest:g}; use another unit")
     return matrix, y
 
 
@@ -346,8 +347,10 @@ def require_variation(y: FloatArray, n: int) -> None:
         )
 
 
-def check_predict_data(estimator: BaseEstimator, X: ArrayLike, coders: tuple[CategoryCoder, ...]) -> FloatArray:
-    """New inputs (n, d), checked against the columns of `fit`, with categories coded."""
+def check_predict_data(
+    estimator: BaseEstimator, X: ArrayLike, coders: tuple[CategoryCoder, ...], reach: FloatArray | None = None
+) -> FloatArray:
+    """New inputs (n, d), checked against the columns of `fit` and their `reach`, (2, d), with categories coded."""
     from sklearn.utils.validation import validate_data
 
     X = as_table(X)
@@ -361,14 +364,44 @@ def check_predict_data(estimator: BaseEstimator, X: ArrayLike, coders: tuple[Cat
     except ValueError as error:
         raise InvalidInput(_in_one_sentence(str(error))) from error
     _require_finite(matrix, estimator)
+    if reach is not None:
+        _require_between(matrix, reach, estimator)
     return np.asarray(matrix)
+
+
+def _require_between(X: FloatArray, ends: FloatArray, estimator: BaseEstimator) -> None:
+    """Refuse inputs, (n, d), beyond the ends of their columns, (2, d), where numbers are too large to compute with."""
+    low, high = ends
+    bad = (low > X) | (high < X)
+    if bad.any():
+        j = int(np.flatnonzero(bad.any(axis=0))[0])
+        first, rows = X[np.flatnonzero(bad[:, j])[0], j], describe_rows(np.asarray(bad[:, j]))
+        raise InvalidInput(
+            f"X[{_column_names(estimator, X.shape[1])[j]!r}] must lie between {low[j]:.3g} and {high[j]:.3g}, "
+            f"got {first:.3g} in {rows}; repair them, or use another unit"
+        )
+
+
+def _reach_of_most(X: FloatArray) -> FloatArray:
+    """Ends of each column that models fitted to most rows, as those of a fold are, can compute with, (n, d) -> (2, d).
+
+    That is the median and 1e17 times the range of the inner 80% of the rows; a column that hardly varies has none.
+    """
+    with np.errstate(over="ignore"):
+        low, middle, high = np.quantile(X, [0.1, 0.5, 0.9], axis=0)
+        room = np.where(high > low, FARTHEST / 10 * (high - low), np.inf)
+        return np.clip(np.stack([middle - room, middle + room]), -LARGEST, LARGEST)
+
+
+def _column_names(estimator: BaseEstimator, d: int) -> list[str]:
+    return [str(name) for name in getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(d)])]
 
 
 def _require_finite(X: FloatArray, estimator: BaseEstimator) -> None:
     bad = ~np.isfinite(X)
     if bad.any():
-        names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(X.shape[1])])
-        where = ", ".join(repr(str(names[j])) for j in np.flatnonzero(bad.any(axis=0))[:5])
+        names = _column_names(estimator, X.shape[1])
+        where = ", ".join(repr(names[j]) for j in np.flatnonzero(bad.any(axis=0))[:5])
         what = "NaN" if np.isnan(X).any() else "infinity"
         raise InvalidInput(
             f"Input X contains {what} in {describe_rows(np.asarray(bad.any(axis=1)))} of {where}; drop or repair them"

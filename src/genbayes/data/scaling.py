@@ -22,6 +22,7 @@ Bounds = tuple[float | None, float | None]
 EDGE = 1e-3
 OUTER = 0.025  # share of the responses at either end that are not their middle
 KNEE = 20.0  # standard deviations of the middle beyond which responses far out are told apart by their logarithm
+FARTHEST = 1e18  # standard deviations off the mean that inputs may lie; their squares are numbers of 32 bits
 MOST_LOG = 600.0  # exponent that does not overflow
 FAR_OUT = 20.0  # times the spread of the middle, beyond which that of all is the work of a few responses
 
@@ -176,6 +177,16 @@ class InputScaler:
     def n_outputs(self) -> int:
         """Number of columns that `transform` returns."""
         return len(self.numeric) + sum(size for _, size in self.categorical)
+
+    def reach(self, d: int) -> FloatArray:
+        """Ends between which the first d columns can be computed with, shape (2, d)."""
+        room = np.full((2, self.n_inputs), np.inf)
+        linear = self.bend == 0 if len(self.bend) else np.ones(len(self.numeric), dtype=bool)
+        with np.errstate(over="ignore"):
+            room[:, list(self.numeric)] = np.where(linear, FARTHEST * self.scale, np.inf)
+        center = np.zeros(self.n_inputs)
+        center[list(self.numeric)] = np.where(linear, self.center, 0.0)
+        return (center + np.array([[-1.0], [1.0]]) * room)[:, :d]
 
     def middle(self, d: int) -> FloatArray:
         """The first d columns of a row in the midst of those it was learnt from, categories by code, shape (1, d)."""

@@ -347,7 +347,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
     def _checked(self, X: ArrayLike) -> FloatArray:
         """The user's new inputs as a matrix of numbers, categories coded, (n, d)."""
         check_is_fitted(self, "input_scaler_")
-        return check_predict_data(self, X, self.coders_)
+        return check_predict_data(self, X, self.coders_, self.input_scaler_.reach(self.n_features_in_))
 
     def _shared_state(self, **values: object) -> State:
         """The part of a file that all models share: arguments, columns, scales, coverage, fingerprint; and `values`."""

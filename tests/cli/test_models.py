@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from genbayes.analysis import main_effects
 from genbayes.cli.demo import draw_fan
 from genbayes.data import read_table
 
@@ -149,7 +150,22 @@ def test_a_report_is_scored_on_rows_the_model_has_not_seen_and_the_file_saw_all(
     assert "CRPS" in answer.out
     assert "Open r.html in a browser" in answer.out
     assert (tmp_path / "r.html").stat().st_size > 1000
+    page = (tmp_path / "r.html").read_text()
+    told = (
+        "4 rows are too few for a verdict. On 90 others, each predicted by a model that had not seen it, the CRPS is "
+    )
+    assert told in page
+    assert told in answer.lines
     assert ask(*FIT, "--report", "r.html", "--json").json["scores"]["n"] == 4
+
+
+def test_main_effects_range_over_the_inputs_of_all_rows(ask, bell, runs, monkeypatch) -> None:
+    from genbayes.report import figures
+
+    asked = []
+    monkeypatch.setattr(figures, "main_effects", lambda model, X: asked.append(len(X)) or main_effects(model, X))
+    assert ask(*FIT, "--report", "r.html").code == 0
+    assert (ask("demo").code, asked) == (0, [20, 133])
 
 
 @pytest.mark.parametrize(("exists", "outcome"), [(False, "was not written"), (True, "was not changed")])

@@ -14,6 +14,7 @@ import pytest
 
 from genbayes import AutoSurrogate, Campaign
 from genbayes.auto import SelectionReport
+from genbayes.auto.candidates import NO_TIME
 from genbayes.auto.surrogate import Combination
 from genbayes.campaign.learning_curve import LearningCurve
 from genbayes.data import Choice, Log
@@ -200,12 +201,21 @@ def test_the_page_of_a_comparison_says_what_the_report_says(comparison, selectio
     assert all(f"{entry.title} <i>" in page.text for entry in selection.entries)
     assert "x1 above" in page.text  # one run far from the others
     titles = [
-        "Scores of the surrogates", "Every surrogate that was tried", "PIT histogram", "Calibration curve",
+        "Scores of the surrogates", "Every surrogate", "PIT histogram", "Calibration curve",
         "The chosen model", "Predicted against observed", "Prediction along each input", "Main effects",
     ]  # fmt: skip
     places = [page.text.index(title) for title in titles]
     assert places == sorted(places)
     assert page.tags.count("svg") == 4 + 1 + 2 + 3  # scores and calibration, observed, slices, effects
+
+
+def test_the_page_of_a_comparison_counts_those_that_were_scored(selection, read, tmp_path: Path) -> None:
+    write_comparison(tmp_path / "page.html", selection, title="t")
+    assert "2 surrogates, each scored on rows it had not seen, in" in read(tmp_path / "page.html").text
+    late = replace(selection.entries[1], crps=None, crps_se=None, behind=None, behind_se=None, weight=0.0, note=NO_TIME)
+    some = replace(selection, entries=(selection.entries[0], late))
+    write_comparison(tmp_path / "page.html", some, title="t")
+    assert "2 surrogates, 1 of them scored on rows they had not seen, in" in read(tmp_path / "page.html").text
 
 
 def test_the_page_of_an_automatic_choice_shows_among_what_it_was_made(chosen, read, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -90,7 +90,7 @@ def compare(
     if report is not None and held is not None:
         from genbayes.report import write_comparison
 
-        words = {"title": f"{target} of {runs.name}", "target": target}
+        words: dict[str, Any] = {"title": f"{target} of {runs.name}", "target": target, "everywhere": X}
         write_comparison(report, model.report_, held.model, held.X, held.y, n_rows=len(y), **words)
     if as_json:
         written = {"model": output and str(output), "report": report and str(report)}

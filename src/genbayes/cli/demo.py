@@ -18,7 +18,7 @@ from genbayes.cli.console import (
     print_start,
     standard_output,
 )
-from genbayes.cli.fitting import HELD_OUT, model_maker
+from genbayes.cli.fitting import HELD_OUT, model_maker, tell_out_of_fold
 from genbayes.cli.options import AsJson, Jobs, TimeLimit
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from genbayes.arrays import FloatArray
-    from genbayes.auto import AutoSurrogate, SelectionReport
+    from genbayes.auto import AutoSurrogate
 
 INPUT, TARGET = "times", "accel"
 SEED = 0
@@ -69,6 +69,7 @@ def demo(
             scored_on=f"{len(held)} of {len(y)} runs, held out at random",
             target="head acceleration (g)",
             notes=[beyond, "Data: Silverman (1985), from the R package MASS."],
+            everywhere=X,
         )
     if as_json:
         chosen = {"chosen": model.report_.chosen, "reason": model.report_.reason}
@@ -83,17 +84,6 @@ def demo(
     print_next(
         f"Open {report} in a browser, or fit a table of your own:",
         "genbayes fit runs.csv --target y -o model.gb --report report.html",
-    )
-
-
-def tell_out_of_fold(result: SelectionReport, n_held: int) -> str:
-    """What more rows than the few held out say of the model, in two sentences."""
-    from genbayes.report.comparison import coverage_of
-
-    held = coverage_of(result.diagnostics, 0.9)
-    return (
-        f"{n_held} rows are too few for a verdict. On {result.n_scored} others, each predicted by a model that had not "
-        f"seen it, the CRPS is {result.crps:.3g} ± {result.crps_se:.2g} and the 90% intervals hold {held:.0%}."
     )
 
 

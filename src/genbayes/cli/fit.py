@@ -15,6 +15,7 @@ from genbayes.cli.console import (
     print_json,
     print_next,
     print_scores,
+    print_sentence,
     print_start,
 )
 from genbayes.cli.fitting import HeldOut, fit_without_some, model_maker
@@ -125,7 +126,7 @@ def fit(
             | {"summary": fitted.summary(), "report": report and str(report), "scores": scores and scores.to_dict()}
         )
     elif not quiet:
-        _show(facts, fitted.summary(), scores, report)
+        _show(facts, fitted.summary(), scores, held, report)
 
 
 def _write_report(held: HeldOut, report: Path, runs: Path, target: str) -> Assessment:
@@ -139,16 +140,25 @@ def _write_report(held: HeldOut, report: Path, runs: Path, target: str) -> Asses
         title=f"{target} of {runs.name}",
         scored_on=held.scored_on,
         target=target,
-        notes=[f"The model file was afterwards fitted to all {held.n:,} rows."],
+        notes=[*held.beyond, f"The model file was afterwards fitted to all {len(held.everywhere):,} rows."],
+        everywhere=held.everywhere,
     )
 
 
-def _show(facts: dict[str, Any], summary: dict[str, str], scores: Assessment | None, report: Path | None) -> None:
+def _show(
+    facts: dict[str, Any],
+    summary: dict[str, str],
+    scores: Assessment | None,
+    held: HeldOut | None,
+    report: Path | None,
+) -> None:
     shown = {"rows": f"{facts['rows']:,}", "inputs": ", ".join(facts["inputs"]), "target": facts["target"]}
     shown = shown | {name: value for name, value in summary.items() if name not in shown}
     print_facts(f"Fitted in {facts['seconds']:.1f} s and written to {facts['model']}", shown)
-    if scores is not None:
+    if scores is not None and held is not None:
         print_scores(scores, "\nScored on the rows held out, before the final fit to all rows")
+        for sentence in held.beyond:
+            print_sentence(sentence)
     model, target = shell_word(facts["model"]), shell_word(facts["target"])
     print_next(
         *([] if report is None else [f"Open {report} in a browser"]),

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from genbayes.arrays import FloatArray
+    from genbayes.auto import SelectionReport
 
 HELD_OUT = 0.2  # share of the rows that a page is scored on
+FEW = 100  # held-out rows below which coverage is known to a few percent only
 AUTOMATIC = "auto"
 # Arguments of models, and what has to be fitted for them to mean something.
 PARTNERS = {
@@ -68,18 +70,35 @@ class HeldOut:
         model: The model.
         X: Inputs that were held out, shape (h, d).
         y: Their responses, shape (h,).
-        n: Rows in all.
+        everywhere: Inputs of all rows, shape (n, d).
     """
 
     model: Any
     X: pd.DataFrame
     y: FloatArray
-    n: int
+    everywhere: pd.DataFrame
 
     @property
     def scored_on(self) -> str:
         """Words that complete "Scored on ..."."""
-        return f"{len(self.y):,} of {self.n:,} rows, held out at random"
+        return f"{len(self.y):,} of {len(self.everywhere):,} rows, held out at random"
+
+    @property
+    def beyond(self) -> list[str]:
+        """What more rows say of an automatic choice, where those held out are few."""
+        report = getattr(self.model, "report_", None)
+        return [] if report is None or len(self.y) >= FEW else [tell_out_of_fold(report, len(self.y))]
+
+
+def tell_out_of_fold(result: SelectionReport, n_held: int) -> str:
+    """What more rows than the few held out say of the model, in two sentences."""
+    from genbayes.report.comparison import coverage_of
+
+    held = coverage_of(result.diagnostics, 0.9)
+    return (
+        f"{n_held} rows are too few for a verdict. On {result.n_scored} others, each predicted by a model that had not "
+        f"seen it, the CRPS is {result.crps:.3g} ± {result.crps_se:.2g} and the 90% intervals hold {held:.0%}."
+    )
 
 
 def fit_without_some(make: Callable[[], Any], X: pd.DataFrame, y: FloatArray, seed: int, *, quiet: bool) -> HeldOut:
@@ -95,4 +114,4 @@ def fit_without_some(make: Callable[[], Any], X: pd.DataFrame, y: FloatArray, se
     print_news(f"For the report: fitting {len(learn):,} rows; {len(held):,} are held out for scoring.", quiet)
     model = make().fit(X.iloc[learn], y[learn])
     print_news(f"For the model: fitting all {len(y):,} rows.", quiet)
-    return HeldOut(model, X.iloc[held], y[held], len(y))
+    return HeldOut(model, X.iloc[held], y[held], X)

@@ -61,6 +61,7 @@ def write_assessment(
     scored_on: str,
     target: str | None = None,
     notes: Sequence[str] = (),
+    everywhere: ArrayLike | None = None,
 ) -> Assessment:
     """Score a model and write one self-contained HTML page about it, whole or not at all.
 
@@ -73,6 +74,7 @@ def write_assessment(
         scored_on: Which rows these are, to complete "Scored on ...".
         target: Name of the response with its unit; None for the name of y if it has one.
         notes: Further sentences a reader should know.
+        everywhere: Inputs that main effects and slices range over, such as those of all runs; None for X.
 
     Returns:
         The scores shown on the page.
@@ -90,7 +92,7 @@ def write_assessment(
     """
     path = check_writable(path)
     target = str(getattr(y, "name", None) or "y") if target is None else target
-    seen = Examination.of(model, X, y)
+    seen = Examination.of(model, X, y, everywhere)
     with default_settings():
         pictures = [*draw_pictures(seen, model, target), *draw_choice(model, target)]
     a = seen.assessment

@@ -57,6 +57,7 @@ def write_comparison(
     title: str,
     target: str = "y",
     n_rows: int = 0,
+    everywhere: ArrayLike | None = None,
 ) -> Path:
     """Write one self-contained HTML page about a comparison, whole or not at all.
 
@@ -69,6 +70,7 @@ def write_comparison(
         title: Headline of the page.
         target: Name of the response with its unit.
         n_rows: Rows of the table; 0 for not known.
+        everywhere: Inputs that main effects and slices range over, such as those of all rows; None for X.
 
     Returns:
         The file.
@@ -89,15 +91,21 @@ def write_comparison(
             ),
         ]
         if model is not None and X is not None and y is not None:
-            blocks += _chosen(model, X, y, target)
-    tried = f"{n_rows:,} rows, {len(report.entries)} surrogates" if n_rows else f"{len(report.entries)} surrogates"
-    subtitle = f"{tried}, each scored on rows it had not seen, in {report.seconds:.0f} s."
-    return write_page(path, title, subtitle, blocks)
+            blocks += _chosen(Examination.of(model, X, y, everywhere), target)
+    rows = f"{n_rows:,} rows, " if n_rows else ""
+    return write_page(path, title, f"{rows}{_scored(report)} in {report.seconds:.0f} s.", blocks)
 
 
-def _chosen(model: Predicts, X: ArrayLike, y: ArrayLike, target: str) -> list[Html]:
+def _scored(report: SelectionReport) -> str:
+    """How many surrogates there were, and how many of them have a score."""
+    n, n_scored = len(report.entries), sum(entry.crps is not None for entry in report.entries)
+    if n_scored == n:
+        return f"{n} surrogates, each scored on rows it had not seen,"
+    return f"{n} surrogates, {n_scored} of them scored on rows they had not seen,"
+
+
+def _chosen(seen: Examination, target: str) -> list[Html]:
     """The chosen model itself: predicted against observed, slices, main effects."""
-    seen = Examination.of(model, X, y)
     a = seen.assessment
     low, high = expected_coverage(a.n, 0.9)
     facts = {
@@ -172,6 +180,6 @@ def scores_figure(report: SelectionReport, target: str) -> Html:
 
 
 def table_of_scores(report: SelectionReport) -> Html:
-    """All that was tried, a row each."""
+    """All candidates, a row each."""
     head = ("name", "surrogate", "CRPS", "± SE", "behind", "rows", "seconds", "weight", "")
-    return card("Every surrogate that was tried", grid(head, report.cells(format_number)))
+    return card("Every surrogate", grid(head, report.cells(format_number)))

@@ -61,11 +61,15 @@ class Examination:
     x: FloatArray | None
 
     @classmethod
-    def of(cls, model: Predicts, X: ArrayLike, y: ArrayLike) -> Examination:
-        """Ask a model about rows X, shape (n, d), with responses y, shape (n,)."""
-        assessment, effects, inputs = assess(model, X, y), main_effects(model, X), InputTable.of(X, model)
+    def of(cls, model: Predicts, X: ArrayLike, y: ArrayLike, everywhere: ArrayLike | None = None) -> Examination:
+        """Ask a model about rows X, shape (n, d), with responses y, shape (n,), and what inputs do `everywhere`.
+
+        Effects and slices need no response, so they may be those over the inputs of all runs, shape (n_all, d).
+        """
+        everywhere = X if everywhere is None else everywhere
+        assessment, effects, inputs = assess(model, X, y), main_effects(model, everywhere), InputTable.of(X, model)
         varying = [effect.column for effect in effects if len(effect.values) > 1]
-        slices = slice_inputs(model, X, varying[:MOST_PANELS] or [0])  # one constant column is better than none
+        slices = slice_inputs(model, everywhere, varying[:MOST_PANELS] or [0])  # a constant one is better than none
         x = inputs.column(0) if inputs.d == 1 and not inputs.categorical[0] else None
         return cls(assessment, effects, slices, x)
 
@@ -216,7 +220,7 @@ def effects_figure(effects: Sequence[MainEffect], target: str) -> Html:
     return figure(
         "Main effects",
         drawings,
-        "The predicted mean with one input held at each value, averaged over the other inputs of the rows. The share "
+        "The predicted mean with one input held at each value, averaged over the other inputs of the runs. The share "
         "says how much of the variance of the prediction the input explains on its own. The shares add up to less than "
         "100% where inputs interact, and to less or more where they vary together, as by chance in few rows.",
         _left_out(len(varying), constant),

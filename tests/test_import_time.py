@@ -34,6 +34,7 @@ def probe(code: str, before: str = "") -> tuple[float, set[str]]:
     [
         ("import genbayes", ALL),
         ("import genbayes; genbayes.AutoSurrogate", NO_TORCH),
+        ("from genbayes.data import read_table, split_target", ALL),
         ("import genbayes; genbayes.BoundaryFeatures", NO_TORCH),
         ("from genbayes.auto import SelectionReport", NO_TORCH),
         ("from genbayes import load, Normal, Box, ConformalSurrogate", NO_TORCH),
@@ -63,3 +64,20 @@ def test_every_public_name_can_be_had() -> None:
     for name in genbayes.__all__:
         assert getattr(genbayes, name) is not None
     assert dir(genbayes) == sorted(genbayes.__all__)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit", "runs.csv", "--target", "yy", "-o", "m.gb"],
+        ["compare", "runs.csv", "--target", "y", "--inputs", "X"],
+        ["evaluate", "m.gb", "runs.csv", "--target", "yy"],
+        ["infer", "fit", "runs.csv", "--theta", "x", "--y", "yy", "-o", "p.gb"],
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_a_column_that_is_not_there_is_refused_before_anything_heavy_is_loaded(words, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs.csv").write_text("x,y\n1,2\n")
+    code = f"from genbayes.cli.main import answer; assert answer({words!r}) == 2"
+    assert not probe(code)[1] & {*NO_TORCH, "sklearn", "scipy"}

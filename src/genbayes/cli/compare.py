@@ -34,6 +34,7 @@ from genbayes.cli.options import (
     parse_names,
     read_runs,
     shell_word,
+    split_runs,
 )
 
 if TYPE_CHECKING:
@@ -80,8 +81,9 @@ def compare(
         "categorical": parse_names(categorical),
         "y_bounds": parse_bounds(bounds),
     }
+    table = read_runs(runs, target=[target], inputs=parse_names(inputs), categorical=parse_names(categorical))
     make = model_maker(None, settings, seed, quiet=quiet)
-    X, y, dropped = read_runs(runs, target, parse_names(inputs), parse_names(categorical), drop_missing)
+    X, y, dropped = split_runs(table, target, parse_names(inputs), parse_names(categorical), drop_missing)
     with interruptible("nothing was written"):
         held = None if report is None else fit_without_some(make, X, y, seed, quiet=quiet or as_json)
         model = make().fit(X, y)

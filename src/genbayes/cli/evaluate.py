@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from genbayes.cli.console import check_paths, print_json, print_next, print_scores
-from genbayes.cli.options import AsJson, DropMissing, ModelFile, Page, Target, load_surrogate
+from genbayes.cli.options import AsJson, DropMissing, ModelFile, Page, Target, load_surrogate, read_runs
 
 
 def evaluate(
@@ -25,14 +25,14 @@ def evaluate(
 
     Example: genbayes evaluate model.gb held_out.csv --target y --report report.html
     """
-    from genbayes.data import read_table
+    check_paths([model, held_out], {"--report": report})
+    table = read_runs(held_out, target=[target])
     from genbayes.data.columns import take_inputs_and_target
     from genbayes.diagnostics import assess
     from genbayes.report import write_assessment
 
-    check_paths([model, held_out], {"--report": report})
     surrogate = load_surrogate(model)
-    X, y = take_inputs_and_target(surrogate, read_table(held_out), target, "drop" if drop_missing else "error")
+    X, y = take_inputs_and_target(surrogate, table, target, "drop" if drop_missing else "error")
     if report is None:
         scores = assess(surrogate, X, y)
     else:

@@ -36,6 +36,7 @@ from genbayes.cli.options import (
     parse_weights,
     read_runs,
     shell_word,
+    split_runs,
 )
 
 if TYPE_CHECKING:
@@ -103,9 +104,10 @@ def fit(
         "n_jobs": check_jobs(jobs),
     }
     check_paths([runs], {"--output": output, "--report": report})
+    table = read_runs(runs, target=[target], inputs=parse_names(inputs), categorical=parse_names(categorical))
     make = model_maker(model, settings, seed, quiet=quiet)
     started = time.perf_counter()
-    X, y, dropped = read_runs(runs, target, parse_names(inputs), parse_names(categorical), drop_missing)
+    X, y, dropped = split_runs(table, target, parse_names(inputs), parse_names(categorical), drop_missing)
     with interruptible(f"{output} {'was not changed' if output.exists() else 'was not written'}"):
         held = None if report is None else fit_without_some(make, X, y, seed, quiet=quiet or as_json)
         fitted = make().fit(X, y)

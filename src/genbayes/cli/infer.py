@@ -20,7 +20,7 @@ from genbayes.cli.console import (
     print_table,
     shows_progress,
 )
-from genbayes.cli.options import AsJson, Quiet, Seed, parse_names, shell_word
+from genbayes.cli.options import AsJson, Quiet, Seed, parse_names, read_runs, shell_word
 from genbayes.errors import InvalidInput, OutsideSimulations
 
 if TYPE_CHECKING:
@@ -71,21 +71,17 @@ def fit(
     Example: genbayes infer fit sims.csv --theta a,b --y s1,s2 -o posterior.gb
     """
     print_start(f"Reading {simulations.name} ...", quiet or as_json)
-    from genbayes import PosteriorEstimator  # after the first line, which must not wait for NumPy and SciPy
-    from genbayes.cli.spaces import parse_prior
-    from genbayes.data import read_table
-    from genbayes.data.columns import require_column, select_inputs
-
     check_paths([simulations], {"--output": output})
     parameters, responses = _columns(theta, "--theta"), _columns(y, "--y")
     both = [name for name in parameters if name in responses]
     if both:
         raise InvalidInput(f"--theta and --y must name different columns, got {both[0]!r} in both")
+    table = read_runs(simulations, theta=parameters, y=responses)
+    from genbayes import PosteriorEstimator  # after what is quickly said, which must not wait for SciPy
+    from genbayes.cli.spaces import parse_prior
+    from genbayes.data import select_inputs
+
     known = None if not prior else parse_prior(prior, parameters)
-    table = read_table(simulations)
-    for option, names in (("--theta", parameters), ("--y", responses)):
-        for name in names:
-            require_column(name, table, option)
     table = select_inputs(table, [*parameters, *responses], [])
     started = time.perf_counter()
     with interruptible(f"{output} {'was not changed' if output.exists() else 'was not written'}"):

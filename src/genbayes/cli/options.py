@@ -87,14 +87,25 @@ def name_options(sentence: str, options: Collection[str], typed: Collection[str]
     return (option_of(argument) if is_typed else argument) + must + rest
 
 
-def read_runs(
-    runs: Path, target: str, inputs: list[str] | None, categorical: list[str] | None, drop_missing: bool
+def read_runs(path: Path, **columns: list[str] | None) -> pd.DataFrame:
+    """A table in which all `columns` stand that options name; asked before anything is loaded that takes seconds."""
+    from genbayes.data import read_table
+    from genbayes.data.columns import require_column
+
+    table = read_table(path)
+    for option, names in columns.items():
+        for name in names or ():
+            require_column(name, table, option)
+    return table
+
+
+def split_runs(
+    table: pd.DataFrame, target: str, inputs: list[str] | None, categorical: list[str] | None, drop_missing: bool
 ) -> tuple[pd.DataFrame, FloatArray, int]:
     """Inputs, (n, d), and responses, (n,), of a table of runs with enough rows to learn from; how many were dropped."""
-    from genbayes.data import read_table, split_target
+    from genbayes.data import split_target
     from genbayes.data.columns import MIN_ROWS
 
-    table = read_table(runs)
     X, y = split_target(table, target, inputs, categorical or [], "drop" if drop_missing else "error")
     if len(y) < MIN_ROWS:
         raise InvalidInput(f"At least {MIN_ROWS} runs are needed; the table has {len(y)}")

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from genbayes.arrays import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from scipy.spatial import cKDTree
 
 N_KEPT = 2_000  # training inputs kept for the comparison
 FAR = 2.0  # times the usual largest gap between neighbouring training inputs
@@ -58,6 +61,8 @@ class InputCoverage:
         kept = np.unique(Z.astype(np.float32), axis=0).astype(np.float64)  # as it will be read back from a file
         if len(kept) == 1:
             return cls(kept, 0.0, box)
+        from scipy.spatial import cKDTree  # slow to import, and a table is read without it
+
         gap, _ = cKDTree(kept).query(kept, k=2)
         far = FAR * (1 + FEW / len(kept))
         return cls(kept, float(far * np.quantile(gap[:, 1], USUAL)), box)
@@ -93,6 +98,8 @@ class InputCoverage:
 
     @cached_property
     def _tree(self) -> cKDTree:
+        from scipy.spatial import cKDTree
+
         return cKDTree(self.inputs)
 
 

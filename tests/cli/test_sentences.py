@@ -65,7 +65,7 @@ SENTENCES = [
     (["fit", "huge.csv", "--target", "y", *TO], "y must lie within ±1e+304, got 1.9e+307; use another unit"),
     (
         ["fit", "far.csv", "--target", "y", *TO],
-        "X['x'] must lie between -1.52e+18 and 1.52e+18, got 1e+300 in 1 of 20 rows (row 19); repair them, or use an",
+        "X['x'] must lie between -1.52e+25 and 1.52e+25, got 1e+300 in 1 of 20 rows (row 19); repair them, or use an",
     ),
     (["compare", "huge.csv", "--target", "y"], "y must lie within ±1e+304, got 1.9e+307; use another unit"),
     (

@@ -211,3 +211,11 @@ def test_a_few_responses_far_out_do_not_set_the_scale_and_come_back_as_they_were
 def test_heavy_tails_and_small_regimes_are_scaled_as_ever(y: np.ndarray) -> None:
     plain, robust = (ResponseScaler.learn(y, np.ones(len(y)), robust=robust) for robust in (False, True))
     assert plain == robust
+
+
+def test_inputs_reach_as_far_as_can_be_computed_with_and_bent_ones_and_categories_anywhere() -> None:
+    scaler = InputScaler(np.array([5.0, 1.0]), np.array([2.0, 1.0]), (0, 2), ((1, 3),), np.array([0.0, 1.0]))
+    low, high = scaler.reach(3)
+    np.testing.assert_allclose(high, [2e25, np.inf, np.inf])
+    np.testing.assert_allclose(low, -high)
+    assert np.isfinite(scaler.transform(np.array([[1e24, 0.0, 1e300]]))).all()

@@ -385,7 +385,7 @@ def _require_between(X: FloatArray, ends: FloatArray, estimator: BaseEstimator) 
 def _reach_of_most(X: FloatArray) -> FloatArray:
     """Ends of each column that models fitted to most rows, as those of a fold are, can compute with, (n, d) -> (2, d).
 
-    That is the median and 1e17 times the range of the inner 80% of the rows; a column that hardly varies has none.
+    That is the median and 1e24 times the range of the inner 80% of the rows; a column that hardly varies has none.
     """
     with np.errstate(over="ignore"):
         low, middle, high = np.quantile(X, [0.1, 0.5, 0.9], axis=0)

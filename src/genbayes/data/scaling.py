@@ -22,7 +22,7 @@ Bounds = tuple[float | None, float | None]
 EDGE = 1e-3
 OUTER = 0.025  # share of the responses at either end that are not their middle
 KNEE = 20.0  # standard deviations of the middle beyond which responses far out are told apart by their logarithm
-FARTHEST = 1e18  # standard deviations off the mean that inputs may lie; their squares are numbers of 32 bits
+FARTHEST = 1e25  # standard deviations off the mean that inputs may lie; networks compute with 32 bits, up to 3e38
 MOST_LOG = 600.0  # exponent that does not overflow
 FAR_OUT = 20.0  # times the spread of the middle, beyond which that of all is the work of a few responses
 

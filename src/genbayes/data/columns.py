@@ -390,7 +390,7 @@ def _reach_of_most(X: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         low, middle, high = np.quantile(X, [0.1, 0.5, 0.9], axis=0)
         room = np.where(high > low, FARTHEST / 10 * (high - low), np.inf)
-        return np.clip(np.stack([middle - room, middle + room]), -LARGEST, LARGEST)
+        return np.asarray(np.clip(np.stack([middle - room, middle + room]), -LARGEST, LARGEST))
 
 
 def _column_names(estimator: BaseEstimator, d: int) -> list[str]:

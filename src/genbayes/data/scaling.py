@@ -186,7 +186,7 @@ class InputScaler:
             room[:, list(self.numeric)] = np.where(linear, FARTHEST * self.scale, np.inf)
         center = np.zeros(self.n_inputs)
         center[list(self.numeric)] = np.where(linear, self.center, 0.0)
-        return (center + np.array([[-1.0], [1.0]]) * room)[:, :d]
+        return np.asarray((center + np.array([[-1.0], [1.0]]) * room)[:, :d])
 
     def middle(self, d: int) -> FloatArray:
         """The first d columns of a row in the midst of those it was learnt from, categories by code, shape (1, d)."""

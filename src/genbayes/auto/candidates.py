@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -28,6 +29,7 @@ from genbayes.errors import InvalidInput, OutOfReach
 from genbayes.models.protocols import BuildsOn, Fits, YieldsToRival, gives_out_of_fold
 from genbayes.models.regimes.em import HasRegimes
 from genbayes.models.registry import Facts, find_model, registered_models
+from genbayes.threads import JobSlots
 
 NO_TIME = "no time"
 DISBELIEVED = "its leave-one-out scores did not hold on a fold"
@@ -145,6 +147,7 @@ class Job:
         process: The process that made it.
         base: A fitted model that it may build on.
         rival: CRPS of the best model so far at each row, NaN where unknown, shape (n,).
+        slots: Threads of all jobs, of which idle ones may compute parts of this one; None for one thread.
     """
 
     make: Callable[[int], Fits]
@@ -157,9 +160,14 @@ class Job:
     process: int = 0
     base: Fits | None = None
     rival: FloatArray | None = None
+    slots: JobSlots | None = None
 
     def run(self) -> Outcome:
         """Fit and predict what was not seen; what goes wrong is recorded."""
+        with nullcontext() if self.slots is None else self.slots.one_job():
+            return self._run()
+
+    def _run(self) -> Outcome:
         started = now()
         seconds = self.seconds
         if self.ends is not None and self.process == os.getpid():
@@ -276,6 +284,8 @@ class Trials:
         shape = len(data), len(LEVELS)
         self.trials = {each.name: Trial(each, np.full(shape, np.nan)) for each in candidates}
         self._seed = dict(zip(self.trials, seeds, strict=True))
+        n = joblib.effective_n_jobs(n_jobs)
+        self._slots = JobSlots(n) if n > 1 else None
         distinct = len(np.unique(data.X, axis=0))
         self._is_replicated = len(data) > distinct and len(np.unique(fold)) > 1 and _are_together(data.X, fold)
 
@@ -412,7 +422,7 @@ class Trials:
         rival: FloatArray | None = None,
     ) -> Job:
         ends = None if seconds is None else now() + seconds
-        return Job(make, self.data, learn, judge, seed, ends, seconds, os.getpid(), base, rival)
+        return Job(make, self.data, learn, judge, seed, ends, seconds, os.getpid(), base, rival, self._slots)
 
     def _base_of(self, name: str) -> Fits | None:
         """The model of all rows that a candidate builds on; a GP of fewer rows begins its search there."""

@@ -28,12 +28,14 @@ from genbayes.models.gp.search import (
     Notice,
     Posterior,
     climb,
+    climb_from,
     exact_posterior,
     search_widely,
     shake,
     starting_point,
 )
 from genbayes.progress import Report
+from genbayes.threads import share_out
 
 EXACT_LIMIT = 3000  # distinct inputs; one step of the exact search then takes about a second and 200 MB
 SUBSETS = (200, 1000)  # rows of the first, cheap searches
@@ -122,12 +124,12 @@ def estimate_parameters(
 def _search_others(first: Minimum, subsets: Sequence[Replicates], kernels: Sequence[str]) -> dict[str, Minimum]:
     """The maxima of further kernels; those that fewer rows show to be far behind are not climbed on all of them."""
     levels = {kernel: [exact_posterior(subset, CORRELATIONS[kernel]) for subset in subsets] for kernel in kernels}
-    found = {kernel: _search_from(first, levels[kernel][0], levels[kernel][-1]) for kernel in kernels}
-    best = min([first.value, *(minimum.value for minimum in found.values())])
-    for kernel, minimum in found.items():
-        if len(subsets) > 1 and minimum.value < best + FAR_BEHIND:
-            found[kernel] = climb(levels[kernel][-1], minimum.point, minimum.curvature)
-    return found
+    minima = share_out(lambda kernel: _search_from(first, levels[kernel][0], levels[kernel][-1]), kernels)
+    found = dict(zip(kernels, minima, strict=True))
+    best = min([first.value, *(minimum.value for minimum in minima)])
+    promising = [kernel for kernel, minimum in found.items() if len(subsets) > 1 and minimum.value < best + FAR_BEHIND]
+    climbed = share_out(lambda kernel: climb_from(levels[kernel][-1], found[kernel]), promising)
+    return {**found, **dict(zip(promising, climbed, strict=True))}
 
 
 def _search_from(other: Minimum, few: Posterior, many: Posterior) -> Minimum:

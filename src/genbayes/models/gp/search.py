@@ -19,6 +19,7 @@ from genbayes.deadline import require_time
 from genbayes.models.gp.kernels import Correlation
 from genbayes.models.gp.likelihood import NO_SLOPES, GPParameters, Profile, Replicates, exact_profile
 from genbayes.models.gp.quasi_newton import Minimum, minimise_within
+from genbayes.threads import share_out
 
 # A smooth function of large variance may need 10,000 standard deviations for an input to do nothing; 0.001 tells 1,000
 # points apart.
@@ -136,7 +137,7 @@ def search_widely(levels: Sequence[Posterior], starts: Iterable[FloatArray], not
     Returns:
         The maximum on the last level.
     """
-    found = [notice(climb(levels[0], start)) for start in starts]
+    found = [notice(minimum) for minimum in share_out(partial(climb, levels[0]), starts)]
     return notice(shake(levels[-1], climb_on(levels[1:], found)))
 
 
@@ -145,8 +146,13 @@ def climb_on(levels: Sequence[Posterior], found: Iterable[Minimum]) -> Minimum:
     found = list(found)
     for level in levels:
         best = sorted(_distinct(found), key=lambda minimum: level.value(minimum.point))[:N_CLIMBED_ON]
-        found = [climb(level, minimum.point, minimum.curvature) for minimum in best]
+        found = share_out(partial(climb_from, level), best)
     return min(found, key=lambda minimum: minimum.value)
+
+
+def climb_from(posterior: Posterior, minimum: Minimum) -> Minimum:
+    """Climb on from a maximum of fewer rows."""
+    return climb(posterior, minimum.point, minimum.curvature)
 
 
 def starting_point(posterior: Posterior, length: float) -> FloatArray:
@@ -187,7 +193,7 @@ def shake(posterior: Posterior, minimum: Minimum) -> Minimum:
             lengths = np.median(active) + np.log(OTHER_LENGTHS)
             others = [length for length in lengths if abs(length - theta[k]) > math.log(2)]
             trials = [np.concatenate([theta[:k], [length], theta[k + 1 :]]) for length in others]
-            values = [posterior.value(trial) for trial in trials]
+            values = share_out(posterior.value, trials)
             if trials and min(values) < value - WORTHWHILE:
                 theta, value = trials[int(np.argmin(values))], min(values)
         if value == minimum.value:

@@ -24,6 +24,7 @@ from genbayes.models.regimes.probabilities import LinearScores, Member, Stack, f
 from genbayes.models.regimes.svm import KernelScores, KernelTrials, walk
 from genbayes.persistence import State
 from genbayes.progress import Report
+from genbayes.threads import share_out
 
 FEWEST_INPUTS = 4  # distinct ones: two on either side of a boundary, so that one of a side can be left out
 MANY_ROWS = 2_000  # from here on networks are asked too; with fewer they add next to nothing and take longest
@@ -188,18 +189,27 @@ def fit_classifier(
     relevance = relevance_of(gp.length)
     scaler, gp, Z = replace(scaler, scale=scaler.scale / relevance), gp.rescaled(relevance), Z * relevance
     trials = KernelTrials(Z, evidence, label, weight, folds, rng_rows.permutation(len(Z)))
-    place = walk(trials.loss)
-    members: list[Member] = [fit_linear(Z, evidence, weight), trials.fit(place), gp]
-    unseen = [np.empty(evidence.shape), trials.out_of_fold(place), gp_unseen]
-    for rows in folds:
-        others = np.setdiff1d(np.arange(len(Z)), rows)
-        unseen[0][rows] = fit_linear(Z[others], evidence[others], weight[others]).scores(Z[rows])
-    if len(Z) >= MANY_ROWS:
+
+    def learn_linear() -> tuple[Member, FloatArray]:
+        scores = np.empty(evidence.shape)
+        for rows in folds:
+            others = np.setdiff1d(np.arange(len(Z)), rows)
+            scores[rows] = fit_linear(Z[others], evidence[others], weight[others]).scores(Z[rows])
+        return fit_linear(Z, evidence, weight), scores
+
+    def learn_kernel() -> tuple[Member, FloatArray]:
+        place = walk(trials.loss)
+        return trials.fit(place), trials.out_of_fold(place)
+
+    def learn_networks() -> tuple[Member, FloatArray]:
         from genbayes.models.regimes.perceptron import fit_perceptrons
 
         networks = fit_perceptrons(Z, evidence, weight, folds, rng_networks, report)
-        members.append(networks)
-        unseen.append(networks.out_of_fold(Z, folds))
+        return networks, networks.out_of_fold(Z, folds)
+
+    ways = [learn_networks, learn_kernel, learn_linear][0 if len(Z) >= MANY_ROWS else 1 :]  # the longest first
+    members, unseen = map(list, zip(*share_out(lambda learn: learn(), ways)[::-1], strict=True))
+    members, unseen = [*members[:2], gp, *members[2:]], [*unseen[:2], gp_unseen, *unseen[2:]]
     prior_sd = steepness(evidence, weight)
     stack, _ = fit_stack(unseen, evidence, weight, prior_sd)
     influence = stack.slope * np.array([scores.std() for scores in unseen])

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -33,6 +34,7 @@ from genbayes.models.regimes.gp_classifier import GPScores, fit_gp_scores
 from genbayes.models.regimes.noise import HINT_Z, NORMAL, Noise, fit_noise
 from genbayes.models.regimes.noise import MIN_Z as MIN_NOISE_Z
 from genbayes.models.regimes.probabilities import Stack, fit_stack
+from genbayes.threads import share_out
 
 LEAST_LABEL = 0.02  # a run counts for a regime's GP from this probability on
 LEAST_PROBABILITY = 1e-3  # of a regime at a run that the classifier has not seen
@@ -188,7 +190,7 @@ def _round(
 ) -> Round:
     """One round: GPs and classifier of the labels, and the labels that follow."""
     starts = [None] * label.shape[1] if last is None else [gp.parameters for gp in last.regimes.gps]
-    gps = tuple(fit_weighted_gp(runs, label[:, c], rng, start) for c, start in enumerate(starts))
+    gps = tuple(share_out(partial(fit_weighted_gp, runs), label.T, rng.spawn(len(starts)), starts))
     evidence = np.column_stack([_log_density(gp, runs) for gp in gps])
     scores, held_out = fit_gp_scores(runs.Z, label, runs.weight, folds, rng, None if last is None else last.scores)
     stack, _ = fit_stack([held_out], relative_evidence(evidence), runs.weight)
@@ -270,12 +272,15 @@ def spread_to(runs: Runs, few: Regimes, rng: np.random.Generator) -> Regimes | N
 
 def finish(runs: Runs, found: Regimes, rng: np.random.Generator) -> Regimes:
     """GPs, noise and the committee of classifiers of the labels that were found."""
-    gps = []
-    for label in found.label.T:
-        exact = int((label > LEAST_LABEL).sum()) <= EXACT_LIMIT
-        gps.append(fit_weighted_gp(runs, label, rng, n_starts=3, kernel=AUTO if exact else "matern52"))
+    gps = share_out(partial(_fit_widely, runs), found.label.T, rng.spawn(len(found)))
     found = with_noise(runs, replace(found, gps=tuple(gps)), rng, MIN_NOISE_Z)
     classifier, unseen = fit_classifier(runs.Z, relative_evidence(found.evidence), found.label, runs.weight, rng)
     unseen = _at_least(unseen)
     label = np.asarray(softmax(np.log(unseen) + found.evidence, axis=1))
     return replace(found, classifier=classifier, unseen=unseen, label=label)
+
+
+def _fit_widely(runs: Runs, label: FloatArray, rng: np.random.Generator) -> FittedGP:
+    """The GP of one regime, searched for from several starts and with several kernels where runs are not too many."""
+    exact = int((label > LEAST_LABEL).sum()) <= EXACT_LIMIT
+    return fit_weighted_gp(runs, label, rng, n_starts=3, kernel=AUTO if exact else "matern52")

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg import lapack
@@ -29,6 +30,7 @@ from genbayes.models.gp.cholesky import factorise, invert_factored, log_determin
 from genbayes.models.gp.kernels import CORRELATIONS, slices
 from genbayes.models.gp.quasi_newton import minimise_within
 from genbayes.persistence import State
+from genbayes.threads import share_out
 
 N_INDUCING = 100
 MOST_ROWS = 1_000  # that length scales are found on: with as many they are known well enough
@@ -146,10 +148,9 @@ def fit_gp_scores(
         F, K = _kernel(Z, vectors, theta)[0], _inducing(vectors, theta)[0]
         a = _mode(F, K, target, weight, a)
         held_out = np.empty(len(Z))
-        for fold in folds:
-            others = weight.copy()
-            others[fold] = 0.0
-            held_out[fold] = F[fold] @ _mode(F, K, target, others, a)
+        without = [np.where(np.isin(np.arange(len(Z)), fold), 0.0, weight) for fold in folds]
+        for fold, other in zip(folds, share_out(partial(_mode, F, K, target, a=a), without), strict=True):
+            held_out[fold] = F[fold] @ other
         latents.append(Latent(theta, a))
         unseen.append(held_out)
     theta, a = (np.stack(part) for part in zip(*((one.theta, one.coefficients) for one in latents), strict=True))

@@ -36,6 +36,7 @@ from genbayes.models.regimes.mixture import (
 from genbayes.models.regimes.noise import FEWEST as FEWEST_FOR_NOISE
 from genbayes.models.regimes.noise import HINT_Z, MIN_Z, fit_scale, mean_gain, shows_structure
 from genbayes.models.regimes.starts import guess_labels, mixture_of_planes
+from genbayes.threads import share_out
 
 FEW_ROWS = 400  # that the search is made on
 MOST_ROWS = 2_000  # that numbers of regimes are compared on
@@ -234,9 +235,10 @@ def is_above(found: FloatArray, rival: FloatArray, weight: FloatArray, n_errors:
 def _search(runs: Runs, last: Regimes, k: int, rng: np.random.Generator) -> Regimes | None:
     """The best fit of k regimes from several starts; None if none has runs enough in each."""
     rng_start, rng_rounds = rng.spawn(2)
-    tried = [run_rounds(runs, label, 1, rng_rounds) for label in _starts(runs, last, k, rng_start)]
+    starts = list(_starts(runs, last, k, rng_start))
+    tried = share_out(lambda label, child: run_rounds(runs, label, 1, child), starts, rng_rounds.spawn(len(starts)))
     found = _worth_going_on([fit for fit in tried if fit is not None], last, runs)
-    found = [_go_on(runs, fit, N_FIRST - 1, rng_rounds) for fit in found]
+    found = share_out(lambda fit, child: _go_on(runs, fit, N_FIRST - 1, child), found, rng_rounds.spawn(len(found)))
     if not found:
         return None
     best = max(found, key=lambda fit: float(fit.regimes.score @ runs.weight))

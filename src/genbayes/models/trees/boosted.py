@@ -6,6 +6,7 @@ quantile. The levels are fitted one by one, so quantiles may cross; `QuantileFun
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
@@ -27,6 +28,7 @@ from genbayes.models.trees.tree_arrays import Tree, TreeArrays, trees_from_light
 from genbayes.persistence import State
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState
+from genbayes.threads import share_out
 from genbayes.validation import check_count, check_nonnegative
 
 LEVELS = np.array(
@@ -123,26 +125,31 @@ class BoostedQuantiles(ScaledSurrogate):
         booster = _Booster(runs, self.n_trees, self.learning_rate, rng)
         shapes = SHAPES if self.n_leaves is None else (self.n_leaves,)
         n_shape = len(SHAPE_LEVELS) * len(shapes) if len(shapes) > 1 else 0
-        trees: list[Tree] = []
-        first = []
         with show_progress(f"fitting {type(self).__name__}", bool(self.verbose)) as report:
+            if n_shape:
+                booster.compute_curves(SHAPE_LEVELS, shapes, N_SHAPE_FOLDS)
             self.n_leaves_ = _choose_shape(booster, shapes) if n_shape else shapes[0]
             self._unseen = np.full((len(runs), len(LEVELS)), np.nan)
             if self._rival is not None:
                 self._require_reach(booster, runs, *self._rival)
-            for i, tau in enumerate(LEVELS):
-                n_trees, loss = booster.choose_length(float(tau), self.n_leaves_, self._unseen[:, i])
-                first.append(len(trees))
-                trees += booster.grow(float(tau), self.n_leaves_, n_trees)
+            stage = itertools.count(n_shape + 1)
+
+            def grow(tau: float, unseen: FloatArray) -> list[Tree]:
+                n_trees, loss = booster.choose_length(tau, self.n_leaves_, unseen)
                 if report is not None:
-                    report(n_shape + i + 1, n_shape + len(LEVELS), loss)
-        self.trees_, self.first_ = TreeArrays.join(trees), np.array(first)
+                    report(next(stage), n_shape + len(LEVELS), loss)
+                return booster.grow(tau, self.n_leaves_, n_trees)
+
+            grown = share_out(grow, LEVELS.tolist(), self._unseen.T)
+        self.trees_ = TreeArrays.join([tree for trees in grown for tree in trees])
+        self.first_ = np.cumsum([0, *(len(trees) for trees in grown[:-1])])
 
     def _require_reach(
         self, booster: _Booster, runs: ScaledRuns, rival: FloatArray, X: ArrayLike, y: ArrayLike
     ) -> None:
         """Raise `OutOfReach` where a few levels say that a rival's CRPS is far below."""
         at = np.searchsorted(LEVELS, JUDGED_LEVELS)
+        booster.compute_curves(LEVELS[at], (self.n_leaves_,))
         for i in at:
             booster.choose_length(float(LEVELS[i]), self.n_leaves_, self._unseen[:, i])
         known = np.full(len(runs), np.nan)
@@ -216,6 +223,12 @@ class _Booster:
             seen = self._bin(runs, learn)
             self._folds.append((seen, self._bin(runs, held_out, like=seen), held_out))
 
+    def compute_curves(self, levels: ArrayLike, shapes: Sequence[int], n_folds: int | None = None) -> None:
+        """Models and losses of several levels and shapes by the first folds, or by all, which `choose_length` asks."""
+        folds = range(len(self._folds))[:n_folds]
+        keys = list(itertools.product(np.asarray(levels).tolist(), shapes, folds))
+        share_out(self._held_out_curve, *zip(*keys, strict=True))
+
     def choose_length(self, tau: float, n_leaves: int, unseen: FloatArray | None = None) -> tuple[int, float]:
         """Number of trees with the least pinball loss on held-out rows, and that loss.
 
@@ -260,7 +273,7 @@ class _Booster:
         return self._engine.Dataset(
             runs.Z[rows], runs.y[rows], weight=runs.weight[rows], reference=like, params=self._settings,
             free_raw_data=False,
-        )  # fmt: skip
+        ).construct()  # fmt: skip
 
 
 def _choose_shape(booster: _Booster, shapes: Sequence[int]) -> int:

@@ -111,7 +111,7 @@ REPLICATES = "--replicates must be a number or FIRST:END, got"
     [
         ("run bpg2", "problem must be a known name, got 'bpg2'; did you mean 'bgp2'?"),
         ("run bgp2 --methods gpp", "method must be a known name, got 'gpp'; did you mean 'gp'?"),
-        ("run bgp2 --methods ,", "methods must name at least one, got none"),
+        ("run bgp2 --methods ,", "--methods must name at least one, got none"),
         ("run bgp2 --replicates some", f"{REPLICATES} 'some'; try 5 or 10:20"),
         ("run bgp2 --replicates 5:5", f"{REPLICATES} '5:5'"),
         ("run bgp2 --replicates -1", f"{REPLICATES} '-1'"),
@@ -121,7 +121,7 @@ REPLICATES = "--replicates must be a number or FIRST:END, got"
         ("rnu", "no such command 'rnu'"),
         ("pack nowhere", "results must be a folder of records, got 'nowhere'; genbayes bench run makes one"),
         ("report nowhere", "RESULTS must be a folder with records"),
-        ("report --protocol quick", "protocol must be one of the records'"),
+        ("report --protocol quick", "--protocol must be one of the records'"),
         ("report -o no/page.html", "path must lie in an existing folder"),
         ("report --figures benchmarks-results/bgp2.jsonl", "--figures must be a folder that can be written"),
         ("report -o same --markdown same", "--markdown must differ from --output"),

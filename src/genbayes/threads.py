@@ -9,14 +9,18 @@ very many may all threads be used inside a sum, which then differs in the last d
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
-from threading import Lock, Semaphore, Thread
+from threading import Event, Lock, Semaphore, Thread
 from typing import TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
+
+from genbayes.arrays import FloatArray
 
 Result = TypeVar("Result")
 
@@ -84,20 +88,63 @@ class JobSlots:
     @contextmanager
     def one_job(self) -> Iterator[None]:
         """A thread is busy inside the block; parts of what it computes find the idle ones."""
-        with self._idle:
-            token = _slots.set(self)
-            try:
-                yield
-            finally:
-                _slots.reset(token)
+        self.take()
+        token = _slots.set(self)
+        try:
+            yield
+        finally:
+            _slots.reset(token)
+            self.give_back()
+
+    def take(self) -> None:
+        """Wait for an idle thread and take it, to be given back."""
+        self._idle.acquire()
 
     def borrow(self) -> bool:
         """Take an idle thread, to be given back; whether there was one."""
         return self._idle.acquire(blocking=False)
 
     def give_back(self) -> None:
-        """A borrowed thread is idle again."""
+        """A thread is idle again."""
         self._idle.release()
+
+
+class Awaited:
+    """An array that another thread still computes: numpy waits for it, and a waiting job's thread is idle.
+
+    Example:
+        >>> scores = Awaited()
+        >>> scores.is_known
+        False
+        >>> scores.give(np.array([1.0, 2.0]))
+        >>> np.asarray(scores)
+        array([1., 2.])
+    """
+
+    def __init__(self) -> None:
+        self._known, self._value, self.waited = Event(), np.empty(0), 0.0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has been given."""
+        return self._known.is_set()
+
+    def give(self, value: FloatArray) -> None:
+        """Say what it is; only the first call counts."""
+        if not self.is_known:
+            self._value = value
+            self._known.set()
+
+    def __array__(self, dtype: np.dtype[np.float64] | None = None, copy: bool | None = None) -> FloatArray:
+        slots, begun = _slots.get(), time.perf_counter()
+        if slots is None or self.is_known:
+            self._known.wait()
+        else:
+            slots.give_back()
+            self._known.wait()
+            slots.take()
+        self.waited += time.perf_counter() - begun
+        return np.array(self._value, dtype=dtype)
 
 
 _slots: ContextVar[JobSlots | None] = ContextVar("threads of the jobs around", default=None)

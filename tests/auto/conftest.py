@@ -147,4 +147,5 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Hands:
     """The clock of every deadline and time limit, in the hands of the test."""
     monkeypatch.setattr("genbayes.deadline.now", HANDS.read)
     monkeypatch.setattr("genbayes.auto.candidates.now", HANDS.read)
+    monkeypatch.setattr("genbayes.auto.jobs.now", HANDS.read)
     return HANDS

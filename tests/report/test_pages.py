@@ -14,7 +14,7 @@ import pytest
 
 from genbayes import AutoSurrogate, Campaign
 from genbayes.auto import SelectionReport
-from genbayes.auto.candidates import NO_TIME
+from genbayes.auto.jobs import NO_TIME
 from genbayes.auto.surrogate import Combination
 from genbayes.campaign.learning_curve import LearningCurve
 from genbayes.data import Choice, Log

@@ -9,29 +9,28 @@ leaves are out-of-fold quantiles, from which scores and weights are computed els
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import joblib
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from genbayes.arrays import FloatArray, IntArray
+from genbayes.auto.jobs import NO_TIME, Begun, Job, Outcome
 from genbayes.auto.stacking import LEVELS, crps_of_table, is_not_clearly_worse
 from genbayes.data.dataset import Dataset
-from genbayes.data.weights import as_checked
-from genbayes.deadline import OutOfTime, deadline, now
-from genbayes.errors import InvalidInput, OutOfReach
-from genbayes.models.protocols import BuildsOn, Fits, YieldsToRival, gives_out_of_fold
+from genbayes.deadline import now
+from genbayes.errors import InvalidInput
+from genbayes.models.protocols import Fits, YieldsToRival, gives_out_of_fold
 from genbayes.models.regimes.em import HasRegimes
 from genbayes.models.registry import Facts, find_model, registered_models
-from genbayes.threads import JobSlots
+from genbayes.threads import Awaited, JobSlots
 
-NO_TIME = "no time"
 DISBELIEVED = "its leave-one-out scores did not hold on a fold"
 WORSE_THAN_SAID = 1.08  # times the score that a candidate gave itself, beyond which it is not believed
 PROBE_ROWS = 800  # that a quick version learns from, and is judged on
@@ -132,96 +131,6 @@ class Clock:
         return None if self.limit is None else max(0.0, share * self.limit - self.seconds)
 
 
-@dataclass(frozen=True)
-class Job:
-    """One fit, complete, so that any process can do it.
-
-    Attributes:
-        make: Seed to an unfitted model.
-        data: The runs, categories coded.
-        learn: Rows to learn from; None for all, which are then judged as the model itself can.
-        judge: Rows to judge on, if some were left out.
-        seed: Seed of the model.
-        ends: When it must have ended, on the clock of this process; None for no limit.
-        seconds: The time until then when it was made, for other processes, whose clocks may differ.
-        process: The process that made it.
-        base: A fitted model that it may build on.
-        rival: CRPS of the best model so far at each row, NaN where unknown, shape (n,).
-        slots: Threads of all jobs, of which idle ones may compute parts of this one; None for one thread.
-    """
-
-    make: Callable[[int], Fits]
-    data: Dataset
-    learn: IntArray | None
-    judge: IntArray
-    seed: int
-    ends: float | None = None
-    seconds: float | None = None
-    process: int = 0
-    base: Fits | None = None
-    rival: FloatArray | None = None
-    slots: JobSlots | None = None
-
-    def run(self) -> Outcome:
-        """Fit and predict what was not seen; what goes wrong is recorded."""
-        with nullcontext() if self.slots is None else self.slots.one_job():
-            return self._run()
-
-    def _run(self) -> Outcome:
-        started = now()
-        seconds = self.seconds
-        if self.ends is not None and self.process == os.getpid():
-            seconds = self.ends - started
-        if seconds is not None and seconds <= 0:
-            return Outcome(None, self.judge[:0], np.empty((0, len(LEVELS))), 0.0, NO_TIME)
-        model, rows, q, note = None, self.judge[:0], np.empty((0, len(LEVELS))), ""
-        try:
-            with deadline(seconds), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a candidate's doubts are its own; its score tells
-                model = self._fit(self.make(self.seed))
-                rows, q = self._predict(model)
-                if not np.isfinite(q).all():
-                    raise ValueError("predicted quantiles that are not finite")
-        except OutOfTime:
-            model, note = None, NO_TIME
-        except OutOfReach as error:
-            model, note = None, f"stopped: {error}"
-        except Exception as error:  # recorded and shown in the report
-            model, note = None, _one_line(error)
-        return Outcome(model, rows, q, now() - started, note)
-
-    def _fit(self, model: Fits) -> Fits:
-        part = self.data if self.learn is None else self.data.take(self.learn)
-        # left out where all are equal and a model of the user's takes none
-        takes = has_fit_parameter(model, "sample_weight") or (part.weight != part.weight[0]).any()
-        weight = (as_checked(part.weight),) if takes else ()  # rows of a fold, whose mean need not be one
-        if self.base is not None and isinstance(model, BuildsOn):
-            return model.fit_on(self.base, part.X, part.y, *weight)
-        if self.rival is not None and isinstance(model, YieldsToRival):
-            return model.fit_against(self.rival, part.X, part.y, *weight)
-        return model.fit(part.X, part.y, *weight)
-
-    def _predict(self, model: Fits) -> tuple[IntArray, FloatArray]:
-        """Rows that the model has not seen, and their quantiles at `LEVELS`."""
-        if self.learn is not None:
-            return self.judge, np.asarray(model.predict_distribution(self.data.X[self.judge]).ppf(LEVELS))
-        if not gives_out_of_fold(model):
-            return self.judge[:0], np.empty((0, len(LEVELS)))
-        rows, unseen = model.predict_out_of_fold(self.data.X, self.data.y)
-        return rows, np.asarray(unseen.ppf(LEVELS))
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a job came to: the model or None, rows that were judged, their quantiles, seconds, what went wrong."""
-
-    model: Fits | None
-    rows: IntArray
-    q: FloatArray
-    seconds: float
-    note: str
-
-
 @dataclass
 class Trial:
     """What is known of one candidate.
@@ -284,8 +193,10 @@ class Trials:
         shape = len(data), len(LEVELS)
         self.trials = {each.name: Trial(each, np.full(shape, np.nan)) for each in candidates}
         self._seed = dict(zip(self.trials, seeds, strict=True))
-        n = joblib.effective_n_jobs(n_jobs)
-        self._slots = JobSlots(n) if n > 1 else None
+        self._n_threads = joblib.effective_n_jobs(n_jobs)
+        self._slots = JobSlots(self._n_threads) if self._n_threads > 1 else None
+        self._begun: dict[str, Begun] = {}
+        self._begun_quick: dict[str, Begun] = {}
         distinct = len(np.unique(data.X, axis=0))
         self._is_replicated = len(data) > distinct and len(np.unique(fold)) > 1 and _are_together(data.X, fold)
 
@@ -332,31 +243,62 @@ class Trials:
             return False
         return not is_not_clearly_worse(own[both], best[both], weight)
 
+    @contextmanager
+    def ahead(self, names: Sequence[str], quick: Sequence[str]) -> Iterator[None]:
+        """Quick versions, and candidates that yield to a rival, begin inside the block if several threads are allowed.
+
+        `probe` and `fit_all` then ask what came of them. Under a time limit others may come first: nothing begins.
+        """
+        backend, _ = joblib.parallel.get_active_backend(prefer="threads")
+        if self._slots is None or self.clock.limit is not None or type(backend).__name__ != "ThreadingBackend":
+            yield
+            return
+        with ThreadPoolExecutor(self._n_threads - 1) as pool:
+            for name, job in self._probes(quick, None).items():
+                self._begun_quick[name] = Begun(pool.submit(copy_context().run, job.run), Awaited())
+            for name in names:
+                own = self.trials[name].candidate
+                if own.refines not in self.trials and isinstance(own.make(0), YieldsToRival):
+                    rival = Awaited()
+                    job = self._whole(name, None, rival)
+                    self._begun[name] = Begun(pool.submit(copy_context().run, job.run), rival)
+            try:
+                yield
+            finally:
+                for begun in self._begun.values():
+                    begun.rival.give(np.zeros(len(self.data)))  # out of reach: it ends soon if nobody has asked for it
+
     def probe(self, names: Sequence[str], seconds: float | None) -> None:
         """Quick versions of some candidates, fitted to few rows and judged on the first fold's."""
+        jobs = self._probes(names, seconds)
+        runs = [self._begun_quick.get(name, job) for name, job in jobs.items()]
+        for name, outcome in zip(jobs, self._run(runs, jobs, "a quick version"), strict=True):
+            trial = self.trials[name]
+            self._note(trial, outcome)
+            if outcome.model is not None:
+                trial.part, trial.n_learnt = outcome.model, jobs[name].n_learnt
+            elif trial.note == NO_TIME:
+                trial.note = ""  # the whole one may have more
+
+    def _probes(self, names: Sequence[str], seconds: float | None) -> dict[str, Job]:
         judge = np.flatnonzero(self.fold == 0)[:PROBE_ROWS]
         others = np.flatnonzero(self.fold != 0)
         learn = others[np.linspace(0, len(others) - 1, min(len(others), PROBE_ROWS)).astype(np.int64)]
         named = {name: probe for name in names if (probe := self.trials[name].candidate.probe) is not None}
-        jobs = [
+        return {
             # one after another, each has its share
-            self._job(make, learn, judge, self._seed_of(name, -1), None if seconds is None else seconds * (i + 1))
+            name: self._job(make, learn, judge, self._seed_of(name, -1), None if seconds is None else seconds * (i + 1))
             for i, (name, make) in enumerate(named.items())
-        ]
-        for name, outcome in zip(named, self._run(jobs, named, "a quick version"), strict=True):
-            trial = self.trials[name]
-            self._note(trial, outcome)
-            if outcome.model is not None:
-                trial.part, trial.n_learnt = outcome.model, len(learn)
-            elif trial.note == NO_TIME:
-                trial.note = ""  # the whole one may have more
+        }
 
     def fit_all(self, names: Sequence[str], seconds: float | None, rival: FloatArray | None = None) -> None:
         """Candidates fitted to all rows; those that judge themselves are then judged on all of them."""
-        jobs = []
+        jobs: list[Job | Begun] = []
         for name in names:
-            make, base = self.trials[name].candidate.make, self._base_of(name)
-            jobs.append(self._job(make, None, np.empty(0, np.int64), self._seed_of(name, 0), seconds, base, rival))
+            if name in self._begun:
+                nobody = np.full(len(self.data), np.nan)
+                self._begun[name].rival.give(nobody if rival is None else rival)
+            jobs.append(self._begun.get(name) or self._whole(name, seconds, rival))
         for name, outcome in zip(names, self._run(jobs, names, "all rows"), strict=True):
             trial = self.trials[name]
             if outcome.model is None and trial.part is not None:  # what its folds or its quick version showed counts
@@ -367,6 +309,10 @@ class Trials:
             self._note(trial, outcome)
             if outcome.model is not None:
                 trial.model, trial.n_learnt = outcome.model, 0
+
+    def _whole(self, name: str, seconds: float | None, rival: FloatArray | Awaited | None) -> Job:
+        make, base = self.trials[name].candidate.make, self._base_of(name)
+        return self._job(make, None, np.empty(0, np.int64), self._seed_of(name, 0), seconds, base, rival)
 
     def fit_without(self, names: Sequence[str], fold: int, seconds: float | None) -> None:
         """Candidates fitted without the rows of a fold and judged on them."""
@@ -419,7 +365,7 @@ class Trials:
         seed: int,
         seconds: float | None,
         base: Fits | None = None,
-        rival: FloatArray | None = None,
+        rival: FloatArray | Awaited | None = None,
     ) -> Job:
         ends = None if seconds is None else now() + seconds
         return Job(make, self.data, learn, judge, seed, ends, seconds, os.getpid(), base, rival, self._slots)
@@ -432,23 +378,29 @@ class Trials:
     def _seed_of(self, name: str, number: int) -> int:
         return int(np.random.default_rng([self._seed[name], number + 1]).integers(2**31))
 
-    def _run(self, jobs: Sequence[Job], names: Sequence[str] | Mapping[str, object], what: str) -> list[Outcome]:
+    def _run(
+        self, jobs: Sequence[Job | Begun], names: Sequence[str] | Mapping[str, object], what: str
+    ) -> list[Outcome]:
         """All jobs, several at a time; one whose worker dies is recorded as failed and the rest go on."""
         titles = [self.trials[name].candidate.title for name in names]
         if titles:
             self._announce(f"{', '.join(titles)}: {what}" if len(titles) < 3 else f"{len(titles)} surrogates: {what}")
         try:
-            return list(joblib.Parallel(self.n_jobs, prefer="threads")(joblib.delayed(Job.run)(job) for job in jobs))
+            return list(joblib.Parallel(self.n_jobs, prefer="threads")(joblib.delayed(_come_to)(job) for job in jobs))
         except Exception:  # a worker process died and took the others' results with it
             return [self._run_alone(job) for job in jobs]
 
-    def _run_alone(self, job: Job) -> Outcome:
+    def _run_alone(self, job: Job | Begun) -> Outcome:
         try:
-            outcomes: list[Outcome] = joblib.Parallel(self.n_jobs, prefer="threads")([joblib.delayed(Job.run)(job)])
+            outcomes: list[Outcome] = joblib.Parallel(self.n_jobs, prefer="threads")([joblib.delayed(_come_to)(job)])
             return outcomes[0]
         except Exception as error:  # recorded and shown in the report
             note = f"its worker process died ({type(error).__name__})"
-            return Outcome(None, job.judge[:0], np.empty((0, len(LEVELS))), 0.0, note)
+            return Outcome(None, np.empty(0, np.int64), np.empty((0, len(LEVELS))), 0.0, note)
+
+
+def _come_to(job: Job | Begun) -> Outcome:
+    return job.run()
 
 
 def _are_together(X: FloatArray, fold: IntArray) -> bool:
@@ -456,8 +408,3 @@ def _are_together(X: FloatArray, fold: IntArray) -> bool:
     _, group = np.unique(X, axis=0, return_inverse=True)
     pairs = np.unique(np.column_stack([group.reshape(-1), fold]), axis=0)
     return len(pairs) == int(group.max()) + 1
-
-
-def _one_line(error: Exception) -> str:
-    """One line for the report."""
-    return f"{type(error).__name__}: {error}".splitlines()[0][:300]

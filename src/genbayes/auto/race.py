@@ -27,7 +27,8 @@ from scipy.special import fdtrc
 from scipy.stats import rankdata
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.auto.candidates import NO_TIME, Trials
+from genbayes.auto.candidates import Trials
+from genbayes.auto.jobs import NO_TIME
 from genbayes.auto.stacking import LEVELS, find_team
 from genbayes.data.dataset import Dataset
 from genbayes.errors import InvalidInput
@@ -109,16 +110,19 @@ def run_race(trials: Trials, facts: Facts, is_free: bool) -> Findings:
     itself = [name for name in order if trials.judges_itself(name)]
     base = [name for name in itself if trials.trials[name].candidate.family == "gp"]
     is_last = trials.clock.limit is not None and order and order[0] not in base  # another family promises more
-    if not is_last:
-        trials.fit_all(base, trials.clock.left(FITTED_BY))
-        findings = _study(trials, base, facts, findings)
     finders = _regime_finders(trials, itself)
-    trials.fit_all(finders, trials.clock.left(FITTED_BY))
-    findings = _count_regimes(trials, findings)
     others = [name for name in itself if name not in finders and (is_last or name not in base)]
     later = [name for name in others if is_free and _may_wait(trials, name)]
-    trials.fit_all([n for n in others if n not in later], trials.clock.left(FITTED_BY), trials.best_scores())
-    trials.fit_all(_promising(trials, later, findings), trials.clock.left(FITTED_BY), trials.best_scores())
+    sooner = [name for name in others if name not in later]
+    with trials.ahead(sooner, _trees(trials, later)):
+        if not is_last:
+            trials.fit_all(base, trials.clock.left(FITTED_BY))
+            findings = _study(trials, base, facts, findings)
+        trials.fit_all(finders, trials.clock.left(FITTED_BY))
+        findings = _count_regimes(trials, findings)
+        trials.fit_all(sooner, trials.clock.left(FITTED_BY), trials.best_scores())
+        promising = _promising(trials, later, findings)
+    trials.fit_all(promising, trials.clock.left(FITTED_BY), trials.best_scores())
     _cross_validate(trials, [name for name in order if name not in itself])
     if not trials.alive:
         raise _nothing_works(trials)
@@ -189,9 +193,13 @@ def _may_wait(trials: Trials, name: str) -> bool:
     return candidate.family == "trees" or candidate.refines in trials.trials
 
 
+def _trees(trials: Trials, names: Sequence[str]) -> list[str]:
+    return [name for name in names if trials.trials[name].candidate.family == "trees"]
+
+
 def _promising(trials: Trials, names: Sequence[str], findings: Findings) -> list[str]:
     """Those worth a fit, given what has been seen; the others are noted with the reason."""
-    slow = [name for name in names if trials.trials[name].candidate.family == "trees"]
+    slow = _trees(trials, names)
     if trials.clock.limit is None:
         trials.probe(slow, None)
     kept = []

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.auto.candidates import DISBELIEVED, NO_TIME, Trials
+from genbayes.auto.candidates import DISBELIEVED, Trials
+from genbayes.auto.jobs import NO_TIME
 from genbayes.auto.race import Findings, how_far
 from genbayes.auto.stacking import LEVELS, Kind, Stack
 from genbayes.diagnostics import diagnose

@@ -147,9 +147,12 @@ class YieldsToRival(Protocol):
     """Takes long to train, and can tell on the way that another model is out of its reach."""
 
     def fit_against(
-        self, rival: FloatArray, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, /
+        self, rival: ArrayLike, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, /
     ) -> Self:
-        """As `fit`, but raise `OutOfReach` once CRPS that a rival has at the runs, (n,) in the order of X, are."""
+        """As `fit`, but raise `OutOfReach` once CRPS that a rival has at the runs, (n,) in the order of X, are.
+
+        They may be `Awaited`: `np.asarray(rival)` then waits for a rival that is still being fitted.
+        """
 
 
 @runtime_checkable

@@ -1,6 +1,8 @@
 """The recipe "fast": settings by the number of runs, relevance, spread, and the plan that is chosen."""
 
+import itertools
 import math
+import threading
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
@@ -25,6 +27,8 @@ from genbayes.models.network.plans import (
     fourier_plan,
     measure_relevance,
 )
+from genbayes.models.network.rival import Rival
+from genbayes.threads import Awaited
 from genbayes.training import TrainingSettings
 
 
@@ -233,7 +237,7 @@ def test_fourier_features_are_tried_for_many_runs_dimmed_inputs_or_what_is_unfin
 )
 def test_training_yields_to_a_rival_that_is_out_of_reach(course: list[float], rival: float, at: int | None) -> None:
     aside = torch.arange(24).reshape(2, 12)
-    run = replace(race({"shallow": course}), aside=aside, rival=np.full(24, rival))
+    run = replace(race({"shallow": course}), aside=aside, rival=rival_of(np.full(24, rival)))
     object.__setattr__(run, "enter", lambda plan, report: scripted_rows(plan, course))
     if at is None:
         run.run([plan("shallow")])
@@ -246,7 +250,7 @@ def test_training_yields_to_a_rival_that_is_out_of_reach(course: list[float], ri
 def test_training_yields_also_where_it_gets_stuck_after_its_end_was_forecast() -> None:
     course = falling(20, 0.9)[:10]
     course += [course[-1]] * 10  # promises to reach the rival at 500 steps, and falls no more
-    run = replace(race({"shallow": course}), aside=torch.arange(24).reshape(2, 12), rival=np.ones(24))
+    run = replace(race({"shallow": course}), aside=torch.arange(24).reshape(2, 12), rival=rival_of(np.ones(24)))
     object.__setattr__(run, "enter", lambda plan, report: scripted_rows(plan, course))
     with pytest.raises(OutOfReach, match="a rival is out of reach"):
         run.run([plan("shallow")])
@@ -256,7 +260,7 @@ def test_training_yields_also_where_it_gets_stuck_after_its_end_was_forecast() -
 def test_before_it_yields_the_plan_with_fourier_features_is_tried_where_it_may_see_more() -> None:
     courses = {"shallow": [2.0] * 20, "fourier": [0.9] * 20}
     rows = Rows(None, range(300), None)
-    run = replace(race(courses), rows=rows, aside=torch.arange(24).reshape(2, 12), rival=np.ones(24))
+    run = replace(race(courses), rows=rows, aside=torch.arange(24).reshape(2, 12), rival=rival_of(np.ones(24)))
     object.__setattr__(run, "enter", lambda plan, report: scripted_rows(plan, courses[plan.name]))
     dimmed = replace(plan("shallow"), input_scale=torch.tensor([1.0, 0.1]))
     assert run.run([dimmed], plan("fourier")).plan.name == "fourier"
@@ -265,11 +269,45 @@ def test_before_it_yields_the_plan_with_fourier_features_is_tried_where_it_may_s
         run.run([dimmed], plan("fourier"))
 
 
+@pytest.mark.parametrize("known_after", [0, 3, 200])
+@pytest.mark.parametrize("score", [1.0, 0.5, 1.9])
+@pytest.mark.parametrize("n_rows", [100, 300])
+def test_a_rival_that_is_known_late_leads_to_the_same_end(known_after: int, score: float, n_rows: int) -> None:
+    courses = {"shallow": [2.0] * 20, "deep": falling(20, 0.99), "fourier": [0.9] * 20}
+
+    def end(known_after: int | None) -> str:
+        awaited, laps = Awaited(), itertools.count()
+
+        class Watched(Scripted):
+            def advance(self, n_checks: int) -> None:
+                super().advance(n_checks)
+                if next(laps) == known_after:
+                    awaited.give(np.full(24, score))
+
+        if known_after is None:
+            awaited.give(np.full(24, score))
+        rows, aside = Rows(None, range(n_rows), None), torch.arange(24).reshape(2, 12)
+        run = replace(race(courses), rows=rows, aside=aside, rival=rival_of(awaited))
+        object.__setattr__(run, "enter", lambda plan, report: scripted_rows(plan, courses[plan.name], Watched))
+        threading.Timer(0.5, awaited.give, [np.full(24, score)]).start()  # also if training ends before
+        dimmed = replace(plan("shallow"), input_scale=torch.tensor([1.0, 0.1]))
+        try:
+            return run.run([dimmed, plan("deep")], plan("fourier")).plan.name
+        except OutOfReach as error:
+            return str(error)
+
+    assert end(known_after) == end(None)
+
+
+def rival_of(scores: np.ndarray | Awaited) -> Rival:
+    return Rival(scores, np.arange(24), 1.0)
+
+
 SEEN: list[Scripted] = []
 
 
-def scripted_rows(plan: Plan, course: list[float]) -> Scripted:
-    SEEN.append(Scripted(plan, course, 0.0, 10_000))
+def scripted_rows(plan: Plan, course: list[float], kind: type[Scripted] = Scripted) -> Scripted:
+    SEEN.append(kind(plan, course, 0.0, 10_000))
     SEEN[-1].weight, SEEN[-1].noise = np.ones(24), 0.01 * np.tile([1.0, -1.0], 12)
     return SEEN[-1]
 

@@ -23,6 +23,7 @@ from genbayes.models.base import ScaledRuns
 from genbayes.models.network.ensemble import check_held_out
 from genbayes.models.network.iqn import IQN, NetworkShape, PriorIQN, StackedLinear, cosine_embedding
 from genbayes.models.network.loss import LossWeights, level_weight, three_term_loss
+from genbayes.models.network.rival import Rival
 from genbayes.progress import Report, show_progress
 from genbayes.seeding import torch_generator
 from genbayes.training import History, Training, TrainingSettings, differentiate
@@ -176,7 +177,7 @@ def _penalised(objective: Objective, penalty: Penalty, network: PriorIQN) -> Obj
 
 
 def train_paper(
-    model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator, rival: FloatArray | None = None
+    model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator, rival: Rival | None = None
 ) -> Trained:
     """The paper to the letter, unless the user says otherwise; the bias of its loss is left, a rival not looked at."""
     if model.batch_size is not None:

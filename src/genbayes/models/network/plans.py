@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,13 +32,13 @@ from torch import Tensor
 
 from genbayes.arrays import FloatArray
 from genbayes.data.folds import draw_member_folds_by_input
-from genbayes.errors import OutOfReach
-from genbayes.metrics import is_clearly_better, paired_difference
+from genbayes.metrics import paired_difference
 from genbayes.models.base import ScaledRuns
 from genbayes.models.network.ensemble import choose_spread
 from genbayes.models.network.fit import IQNSettings, Rows, Trained, as_tensors, begin_iqn, fit_iqn
 from genbayes.models.network.iqn import NetworkShape, PriorIQN, join_members
 from genbayes.models.network.loss import LossWeights
+from genbayes.models.network.rival import OutOfReachEarly, Rival, Standing
 from genbayes.progress import Report, show_progress
 from genbayes.seeding import torch_generator
 from genbayes.training import Training, TrainingSettings, choose_batch_size
@@ -68,7 +68,7 @@ BOLD = 2.0  # times that a challenger is granted before it is given up
 FARTHEST = 8.0  # times the run so far that an end may be off when forecasts decide
 LARGEST_FALL = 0.3  # share of a score that a forecast may take off: steep falls are extrapolated too boldly
 SLOWEST_SHRINK = 0.8  # of the falls of a score; a larger one would promise a fall without end
-STEPS_TO_YIELD, MIN_ROWS_TO_YIELD, MIN_LOG_GAP = 150, 20, 0.25  # when and how far behind training yields to a rival
+STEPS_TO_YIELD = 150  # after which training may yield to a rival
 RUNS_FOR_DETAIL = 300  # from which on Fourier features are tried before training yields: of fewer they are memorised
 MANY_RUNS = 4_000  # from which on fine detail is looked for in any case
 N_FOURIER = 64  # of the network for fine detail; 32 and 128 did slightly worse
@@ -77,7 +77,7 @@ ALL_ALIKE = 0.7  # where every input has at least this relevance, scaling by it 
 
 
 def train_fast(
-    model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator, rival: FloatArray | None = None
+    model: QuantileSurrogate, runs: ScaledRuns, rng: np.random.Generator, rival: Rival | None = None
 ) -> Trained:
     """Train by the recipe "fast"; what the user has set is not chosen.
 
@@ -85,8 +85,7 @@ def train_fast(
         model: The surrogate whose arguments are followed.
         runs: Scaled runs.
         rng: Source of all randomness.
-        rival: CRPS of another model at each run, on the scaled response, NaN where unknown, shape (n,); `OutOfReach`
-            is raised if it is.
+        rival: Another model; `OutOfReach` is raised if it is.
     """
     started = time.perf_counter()
     rows, settings = as_tensors(runs, model.device), fast_settings(model, runs)
@@ -324,14 +323,16 @@ class Race:
         aside: Row numbers that each member holds out, shape (K, a).
         seeds: Seed of each member.
         verbose: Whether to show progress.
-        rival: CRPS of another model at each row, NaN where unknown, shape (n,); None for none.
+        rival: Another model; None for none.
+        unjudged: What is to be compared with it once its scores are known.
     """
 
     rows: Rows
     aside: Tensor
     seeds: list[int]
     verbose: bool
-    rival: FloatArray | None = None
+    rival: Rival | None = None
+    unjudged: list[Standing] = field(default_factory=list)
 
     def enter(self, plan: Plan, report: Report | None) -> Runner:
         """Members of a plan, ready to run."""
@@ -353,29 +354,31 @@ class Race:
         with show_progress("training the networks", self.verbose) as report:
             is_dimmed = bool((plans[0].input_scale < 1).any())
             is_tried = fourier is not None and (len(self.rows.y) >= MANY_RUNS or is_dimmed)
-            leader = self.enter(plans[0], report)
             try:
-                while not leader.is_ripe:
-                    leader.advance(1)
-                    self.require_reach(leader)
-            except OutOfReach:
+                return self._race(plans, fourier, is_tried, report)
+            except OutOfReachEarly:
                 if fourier is None or not is_tried or len(self.rows.y) < RUNS_FOR_DETAIL:
                     raise
-                leader, fourier = self.enter(fourier, report), None  # the rival may see detail that a plain one misses
-                while not leader.is_ripe:
-                    leader.advance(1)
-                    self.require_reach(leader)
-            for plan in plans[1:]:
-                leader = self.challenge(leader, self.enter(plan, report))
-            if fourier is not None and is_tried:
+            self.unjudged.clear()
+            return self._race([fourier, *plans[1:]], None, False, report)  # it may see detail that a plain one misses
+
+    def _race(self, plans: Sequence[Plan], fourier: Plan | None, is_tried: bool, report: Report | None) -> Runner:
+        leader = self.enter(plans[0], report)
+        while not leader.is_ripe:
+            leader.advance(1)
+            self.require_reach(leader, is_early=True)
+        for plan in plans[1:]:
+            leader = self.challenge(leader, self.enter(plan, report))
+        if fourier is not None and is_tried:
+            leader = self.challenge(leader, self.enter(fourier, report))
+            fourier = None
+        while not leader.is_over:
+            self.require_reach(leader)
+            leader.advance(1)
+            if fourier is not None and leader.training.is_unfinished:
                 leader = self.challenge(leader, self.enter(fourier, report))
                 fourier = None
-            while not leader.is_over:
-                self.require_reach(leader)
-                leader.advance(1)
-                if fourier is not None and leader.training.is_unfinished:
-                    leader = self.challenge(leader, self.enter(fourier, report))
-                    fourier = None
+        self._judge()
         return leader
 
     def challenge(self, leader: Runner, other: Runner) -> Runner:
@@ -388,6 +391,8 @@ class Race:
         """
         while not other.is_ripe:
             other.advance(1)
+            if self.rival is not None and self.rival.is_known:
+                self._judge()  # what was trained in the meantime may be out of the question
             n_steps, then = other.training.n_steps, leader.training.best.best_at(other.training.epoch)
             is_behind = n_steps >= STEPS_TO_SEE and other.score > then
             is_short = n_steps >= STEPS_TO_HOPE and other.score > leader.score
@@ -398,27 +403,22 @@ class Race:
             leader.advance(1)
         return best_of([leader, other])
 
-    def require_reach(self, leader: Runner) -> None:
-        """Raise `OutOfReach` where the rival is far better and the leader's score falls too slowly to catch up.
-
-        That is if the leader is behind by three standard errors, and by more than a quarter and three times what its
-        score fell by, as a ratio, in the last third of its run; once its end can be forecast, if that is an eighth
-        behind. A single member scores some percent worse than all together, so a smaller gap says nothing.
-        """
+    def require_reach(self, leader: Runner, is_early: bool = False) -> None:
+        """Raise `OutOfReach` where the rival is; one that is not known yet is compared with later."""
         if self.rival is None or leader.training.n_steps < STEPS_TO_YIELD:
             return
-        scores, other = leader.scores, self.rival[self.aside.cpu().numpy().ravel()]
-        known = np.isfinite(other)
-        if known.sum() < MIN_ROWS_TO_YIELD:
-            return
-        weight, best, epoch = leader.weight[known], leader.training.best, leader.training.epoch
-        mine, theirs = (float(np.average(part[known], weights=weight)) for part in (scores, other))
-        fallen = math.log(best.best_at(2 / 3 * epoch) / best.best_at(epoch))
-        is_far = mine > theirs * math.exp(MIN_LOG_GAP + 3 * fallen)
-        expected = mine * leader.forecast(BOLD) / best.best_at(epoch)  # below 0 where the score falls as fast as that
-        if (is_far or (leader.is_ripe and expected > theirs * math.exp(MIN_LOG_GAP / 2))) and is_clearly_better(
-            other[known], scores[known], weight, n_errors=3.0
-        ):
-            raise OutOfReach(
-                f"a rival is out of reach: CRPS {mine / theirs:.1f} times the rival's after {epoch:.0f} epochs"
-            )
+        self.unjudged.append(self._standing(leader, is_early))
+        if self.rival.is_known:
+            self._judge()
+
+    def _standing(self, leader: Runner, is_early: bool) -> Standing:
+        best, epoch = leader.training.best, leader.training.epoch
+        fallen, to_come = best.best_at(2 / 3 * epoch) / best.best_at(epoch), leader.forecast(BOLD) / best.best_at(epoch)
+        return Standing(leader.scores, leader.weight, epoch, math.log(fallen), to_come, leader.is_ripe, is_early)
+
+    def _judge(self) -> None:
+        """Compare with the rival, in the order in which it would have been had it been known; waits for it."""
+        for standing in self.unjudged:
+            assert self.rival is not None  # what stands here was noted for it
+            standing.require_reach(self.rival.scores[self.aside.cpu().numpy().ravel()])
+        self.unjudged.clear()

@@ -36,6 +36,7 @@ from genbayes.models.network.ensemble import (
 from genbayes.models.network.fit import train_paper
 from genbayes.models.network.loss import DEFAULT, QUANTILE_DOMINANT, LossWeights
 from genbayes.models.network.plans import train_fast
+from genbayes.models.network.rival import Rival
 from genbayes.models.network.stored import HISTORY_CURVES, restored_history, restored_network, restored_settings
 from genbayes.models.protocols import Of, SplitsRegimes
 from genbayes.models.regimes import Bimodality, BoundaryFeatures, FeatureMap, Identity, measure_bimodality
@@ -170,12 +171,11 @@ class QuantileSurrogate(ScaledSurrogate):
         """
         return self._fit(X, y, sample_weight)
 
-    def fit_against(
-        self, rival: FloatArray, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def fit_against(self, rival: ArrayLike, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """As `fit`, but raise `OutOfReach` as soon as it is clear that a rival is.
 
         `rival` is the CRPS of another model at each run, by a fit that had not seen it; NaN where unknown, shape (n,).
+        Where it is `Awaited`, training goes on meanwhile, and what it may depend on is looked at later.
         """
         return self._fit(X, y, sample_weight, rival)
 
@@ -184,7 +184,7 @@ class QuantileSurrogate(ScaledSurrogate):
         return self._fit(X, y, sample_weight, base=base)
 
     def _fit(
-        self, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None, rival: FloatArray | None = None, base: object = None
+        self, X: ArrayLike, y: ArrayLike, weight: ArrayLike | None, rival: ArrayLike | None = None, base: object = None
     ) -> Self:
         bounds = self._check_settings()
         rng = as_generator(self.random_state)
@@ -210,7 +210,7 @@ class QuantileSurrogate(ScaledSurrogate):
         runs = self._learn_scales(Dataset(Z, responses, data.weight), rng_cover, bounds, robust=regimes is None)
         train = train_paper if self.recipe == "paper" else train_fast
         with fitting_threads(*runs.Z.shape):
-            learnt = train(self, runs, rng_training, self._scaled_rival(rival, X, y, len(runs)))
+            learnt = train(self, runs, rng_training, self._scaled_rival(rival, X, y))
         self.network_, self.settings_, self.history_ = learnt.network, learnt.settings, learnt.history
         self.spread_, self.relevance_, self._aside = learnt.spread, learnt.relevance, learnt.aside
         self.disagreement_ = self._measure_disagreement(data)
@@ -306,13 +306,12 @@ class QuantileSurrogate(ScaledSurrogate):
             q = undo_standardisation(q, regimes.levels(), self.response_scaler_)
         return distribution_of_run(q, self.response_scaler_, probability)
 
-    def _scaled_rival(self, rival: FloatArray | None, X: ArrayLike, y: ArrayLike, n: int) -> FloatArray | None:
+    def _scaled_rival(self, rival: ArrayLike | None, X: ArrayLike, y: ArrayLike) -> Rival | None:
         """A rival's CRPS on the scaled response, in the order of the merged runs; None where scales do not compare."""
         if rival is None or self.features or not self.response_scaler_.is_linear or self.missing != "error":
             return None
-        scores = np.full(n, np.nan)
-        scores[merged_numbers(self._checked(X), np.asarray(y, dtype=np.float64))] = rival / self.response_scaler_.scale
-        return scores
+        number = merged_numbers(self._checked(X), np.asarray(y, dtype=np.float64))
+        return Rival(rival, number, self.response_scaler_.scale)
 
     def predict_failure_probability(self, X: ArrayLike) -> FloatArray:
         """Probability that a run at x fails, by the runs of `fit` whose response was missing, (n, d) -> (n,).

@@ -83,7 +83,7 @@ class BoostedQuantiles(ScaledSurrogate):
     first_: IntArray
     n_leaves_: int
     _unseen: FloatArray  # quantiles of the runs by trees that had not seen them, (n, m), NaN for none; not kept
-    _rival: tuple[FloatArray, ArrayLike, ArrayLike] | None = None  # its scores and the runs they are of, while fitting
+    _rival: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None  # its scores and the runs they are of, while fitting
 
     def __init__(
         self,
@@ -102,9 +102,7 @@ class BoostedQuantiles(ScaledSurrogate):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit_against(
-        self, rival: FloatArray, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def fit_against(self, rival: ArrayLike, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """As `fit`, but raise `OutOfReach` if the trees of five levels are clearly behind a rival on held-out runs.
 
         `rival` is the CRPS of another model at each run, by a fit that had not seen it; NaN where unknown, shape (n,).
@@ -144,9 +142,7 @@ class BoostedQuantiles(ScaledSurrogate):
         self.trees_ = TreeArrays.join([tree for trees in grown for tree in trees])
         self.first_ = np.cumsum([0, *(len(trees) for trees in grown[:-1])])
 
-    def _require_reach(
-        self, booster: _Booster, runs: ScaledRuns, rival: FloatArray, X: ArrayLike, y: ArrayLike
-    ) -> None:
+    def _require_reach(self, booster: _Booster, runs: ScaledRuns, rival: ArrayLike, X: ArrayLike, y: ArrayLike) -> None:
         """Raise `OutOfReach` where a few levels say that a rival's CRPS is far below."""
         at = np.searchsorted(LEVELS, JUDGED_LEVELS)
         booster.compute_curves(LEVELS[at], (self.n_leaves_,))

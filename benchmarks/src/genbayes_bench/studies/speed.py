@@ -346,6 +346,36 @@ def measure_jobs(sizes: tuple[int, ...] = (1_000, 2_000), n_repetitions: int = 3
             yield Line(what, f"{later[1] / later[2]:.2f} times", "at least 1.7", met, detail)
 
 
+LARGE = """
+import json, resource, sys, time
+import numpy as np
+from genbayes import AutoSurrogate, QuantileSurrogate
+from genbayes_bench.problems import draw_friedman
+auto, n = sys.argv[1] == "auto", int(sys.argv[2])
+split = draw_friedman(0, n, 5_000)
+model = AutoSurrogate(n_jobs=2, random_state=0) if auto else QuantileSurrogate(random_state=0)
+clock, cpu = time.perf_counter(), time.process_time()
+model.fit(split.X_train, split.y_train)
+clock, cpu = time.perf_counter() - clock, time.process_time() - cpu
+megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+error = float(np.sqrt(np.mean((model.predict(split.X_test) - split.f_test) ** 2)))
+crps = [float(m.predict_distribution(split.X_test).crps(split.y_test).mean())
+        for m in (model, *(model.combination_.models if auto else ()))]
+print(json.dumps([clock, cpu, megabytes, error, crps]))
+"""
+
+
+def measure_large() -> Iterator[Line]:
+    """Friedman's function with noise: the network on 1,000,000 runs, AutoSurrogate on 20,000, in minutes."""
+    _, cpu, megabytes, error, _ = json.loads(_run(LARGE, "network", "1000000"))
+    what = "QuantileSurrogate, 1,000,000 x 10: RMSE to f"
+    yield Line(what, f"{error:.3f}", "at most 0.075", error <= 0.075, f"{cpu:.0f} cpu s, {megabytes:,.0f} MB")
+    clock, cpu, megabytes, error, (crps, *each) = json.loads(_run(LARGE, "auto", "20000"))
+    detail = f"{cpu:.0f} cpu s; CRPS {crps:.4f}, its best part alone {min(each):.4f}; RMSE to f {error:.3f}"
+    what = "AutoSurrogate, 20,000 x 10, n_jobs=2: by the clock"
+    yield Line(what, f"{clock:.0f} s", "at most 300 s", clock <= 300 and crps <= 1.005 * min(each), detail)
+
+
 def _run(probe: str, *words: str) -> str:
     """What a piece of Python prints in a process of its own."""
     return subprocess.run([sys.executable, "-c", probe, *words], stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -379,4 +409,5 @@ PARTS: Mapping[str, Part] = {
     "acquisitions": measure_acquisitions,
     "budget": measure_budget,
     "jobs": measure_jobs,
+    "large": measure_large,
 }

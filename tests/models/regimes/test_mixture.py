@@ -34,6 +34,12 @@ def test_two_peaks_are_found_where_there_are_two_in_any_unit(seed: int, unit: fl
     assert [name for name, is_bimodal in found.items() if is_bimodal] == [4.0, 8.0]
 
 
+def test_many_responses_are_judged_by_means_of_neighbours() -> None:
+    y = draw(np.random.default_rng(5), 4.0, n=50_000)
+    found, condensed = (measure_bimodality(*runs) for runs in ((y, np.ones(len(y))), condense(y, np.ones(len(y)))))
+    assert (found.bic_gain, found.valley) == (condensed.bic_gain, condensed.valley)
+
+
 def test_a_weight_equals_repeating_the_row() -> None:
     rng = np.random.default_rng(0)
     y, count = draw(rng, 4.0, n=200), rng.integers(1, 4, 200)

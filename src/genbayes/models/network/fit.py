@@ -138,7 +138,7 @@ def begin_iqn(
     objective: Objective = make(network, rows, weight, settings, generators)
     learn = [torch.arange(n)] * n_members
     if aside is not None:
-        learn = [torch.as_tensor(np.setdiff1d(learn[0], held)) for held in aside.cpu()]
+        learn = [learn[0][torch.ones(n, dtype=torch.bool).index_fill_(0, held, False)] for held in aside.cpu()]
     training = Training(
         objective if penalty is None else _penalised(objective, penalty, network),
         [p for p in network.parameters() if p.requires_grad],

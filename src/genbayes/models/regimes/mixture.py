@@ -158,6 +158,7 @@ def measure_bimodality(y: FloatArray, weight: FloatArray) -> Bimodality:
         >>> measure_bimodality(y, np.ones(100)).is_bimodal
         True
     """
+    y, weight = condense(y, weight)
     mixture = fit_gaussians(y, weight, 2)
     center, scale = weighted_moments(y, weight)
     one = GaussianMixture(np.ones(1), center[None], scale[None])

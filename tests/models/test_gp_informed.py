@@ -58,7 +58,10 @@ def seen(monkeypatch) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def test_the_network_learns_standardised_leave_one_out_residuals(seen) -> None:
-    """r_i = (y_i - m_{-i}) / s_{-i}: a GP with the same parameters that never had run i says m and s."""
+    """r_i = (y_i - m_{-i}) / s_{-i}: a GP with the same parameters that never had run i says m and s of the residual.
+
+    The network sees the mean by all runs: the one without run i lies beside it by a share of r_i, and would tell it.
+    """
     X, y = gaussian(40, 2)
     model = GPInformedSurrogate(**SMALL).fit(X, y)
     (features, r), i = seen[0], 7
@@ -67,8 +70,24 @@ def test_the_network_learns_standardised_leave_one_out_residuals(seen) -> None:
     rest = np.arange(40) != i
     runs = Replicates.collect(Z[rest], scaled[rest], np.ones(39))
     mean, latent, noise = FittedGP(model.gp_.parameters, runs).predict(Z[[i]])
-    np.testing.assert_allclose(features[row, 2:], [mean[0], 0.5 * np.log(latent[0] + noise[0])], rtol=0.01, atol=0.01)
+    assert features[row, 2] == pytest.approx(model.gp_.predict(Z[[i]])[0][0], abs=1e-9)
+    assert features[row, 3] == pytest.approx(0.5 * np.log(latent[0] + noise[0]), rel=0.01, abs=0.01)
     assert r[row] == pytest.approx((scaled[i] - mean[0]) / np.sqrt(latent[0] + noise[0]), rel=0.02, abs=0.02)
+
+
+def test_what_the_network_sees_of_the_mean_does_not_tell_the_response() -> None:
+    """Out-of-fold scores are those of new runs; with means of left-out runs they were a fifth too good here."""
+    rng = np.random.default_rng([77, 0, 100])
+
+    def draw(n: int) -> tuple[np.ndarray, np.ndarray]:
+        x = rng.uniform(size=n)
+        wave = np.where(x < 0.25, 0.0, -3 * np.sin(9 * (x - 0.25)) * np.exp(-2 * (x - 0.25)))
+        return x[:, None], wave + (0.05 + 0.8 * np.exp(-(((x - 0.55) / 0.2) ** 2))) * rng.standard_normal(n)
+
+    (X, y), (X_new, y_new) = draw(100), draw(1_500)
+    model = GPInformedSurrogate(random_state=0).fit(X, y)
+    rows, unseen = model.predict_out_of_fold(X, y)
+    assert unseen.crps(y[rows]).mean() > 0.9 * model.predict_distribution(X_new).crps(y_new).mean()
 
 
 def test_replicates_at_an_input_are_left_out_together() -> None:
@@ -123,7 +142,6 @@ def test_settings_that_make_no_sense_are_refused(name: str) -> None:
 def test_the_mean_of_the_gp_is_an_input_only_where_the_gp_explains_something(
     seen, tmp_path: Path, signal: float, sees: bool
 ) -> None:
-    """Where it is flat, the mean without run i is a straight line in y_i: the network would read it off."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(80, 2))
     y = signal * np.sin(3 * X[:, 0]) + rng.standard_normal(80)

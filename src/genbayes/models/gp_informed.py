@@ -7,8 +7,9 @@ runs; with few runs for each input, from residuals of GPs refitted without a ten
 averaged with those of the GP's normal distribution, with a weight that rows which the network had not seen allow: few
 runs tell no shape, and where nothing but Gaussian noise is left, the GP's answer stands.
 
-Noise may grow with the response, so that m is an input worth having; but where the GP is flat, the mean without a run
-is (sum of all - y_i) / (n - 1) and would tell the network y_i. So m is an input only where the GP explains something.
+Noise may grow with the response, so that m is an input worth having where the GP explains something. It is the mean by
+all runs, a function of x alone. The mean without run i lies beside it by a share of that very residual, m_{-i}(x_i) -
+m(x_i) = -h_i (y_i - m_{-i}(x_i)): a network that sees x as well would read y_i off it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.data.columns import MIN_ROWS
-from genbayes.data.dataset import Dataset
 from genbayes.data.weights import as_checked
 from genbayes.distribution import Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile_function import GRID
@@ -42,7 +42,7 @@ from genbayes.validation import check_choice, check_count
 
 # Share of the variance of left-out runs that the GP must explain before its mean is an input of the network. Of pure
 # noise it seems to explain up to 0.1 with 60 runs of five inputs; from 0.2 on the mean saved up to a fifth of the CRPS
-# where noise grows with the response, and what it told of y_i was not to be seen.
+# where noise grows with the response.
 MIN_EXPLAINED = 0.15
 SHARES = tuple(k / 20 for k in range(21))  # weights of the network that are tried
 
@@ -136,8 +136,11 @@ class GPInformedSurrogate(ScaledSurrogate):
                 self.gp_ = with_refits(fit_gp(groups, rng_gp, report=report), groups, rng_gp)
         self.gp_spread_ = held_out_spread(self.gp_, runs.Z, runs.y, runs.weight)
         self.spread_ = self._network_spread(runs)
-        self.residuals_ = self._fit_residuals(runs, data, rng_network)
-        self.share_ = self._weigh_network(runs)
+        m, s, r = self._left_out_residuals(runs.Z, runs.y)
+        self.sees_mean_ = _explained(m, runs, data.weight, self._hidden(runs.Z)) > MIN_EXPLAINED
+        inputs = self._network_inputs(runs.Z, s)
+        self.residuals_ = self._fit_residuals(inputs, r, data.weight, rng_network)
+        self.share_ = self._weigh_network(inputs, r, runs.weight)
         return self
 
     def _network_spread(self, runs: ScaledRuns) -> float:
@@ -146,28 +149,27 @@ class GPInformedSurrogate(ScaledSurrogate):
             return self.gp_spread_ / asked
         return 1 + widening(self.gp_.length_scales, len(self.gp_.runs))
 
-    def _weigh_network(self, runs: ScaledRuns) -> float:
+    def _weigh_network(self, inputs: FloatArray, r: FloatArray, weight: FloatArray) -> float:
         """The largest weight that residuals which members of the network held out do not clearly speak against.
 
         Its mean CRPS is within a standard error of the least, by paired differences: the doubt is the network's, for a
         member alone, without a fifth of the runs, is worse than all of them together.
         """
-        m, s, r = self._left_out_residuals(runs.Z, runs.y)
-        rows, residual = self.residuals_.predict_out_of_fold(self._network_inputs(runs.Z, m, s), r)
+        rows, residual = self.residuals_.predict_out_of_fold(inputs, r)
         if not len(rows):
             return 1.0
         levels = (np.arange(49) + 0.5) / 49
         normal, network = self._both(residual, levels)
         tables = ((1 - w) * normal + w * network for w in SHARES)
         scores = [2 * check_loss(r[rows, None] - q, levels).mean(axis=1) for q in tables]
-        weight = runs.weight[rows]
+        weight = weight[rows]
         best = scores[int(np.argmin([each @ weight for each in scores]))]
         fair = [w for w, each in zip(SHARES, scores, strict=True) if not is_clearly_better(best, each, weight, 1.0)]
         return max(fair)
 
-    def _fit_residuals(self, runs: ScaledRuns, data: Dataset, rng: np.random.Generator) -> QuantileSurrogate:
-        m, s, r = self._left_out_residuals(runs.Z, runs.y)
-        self.sees_mean_ = _explained(m, runs, data.weight, self._hidden(runs.Z)) > MIN_EXPLAINED
+    def _fit_residuals(
+        self, inputs: FloatArray, r: FloatArray, weight: FloatArray, rng: np.random.Generator
+    ) -> QuantileSurrogate:
         network = QuantileSurrogate(
             n_layers=self.n_layers,
             n_members=self.n_members,
@@ -177,9 +179,9 @@ class GPInformedSurrogate(ScaledSurrogate):
         )
         k = -(-MIN_ROWS // len(r))  # fewer distinct runs than that were given as replicates; k shares of each are one
         return network.fit(
-            np.tile(self._network_inputs(runs.Z, m, s), (k, 1)),
+            np.tile(inputs, (k, 1)),
             np.tile(r, k),
-            sample_weight=as_checked(np.tile(data.weight / k, k)),
+            sample_weight=as_checked(np.tile(weight / k, k)),
         )
 
     def _left_out_residuals(self, Z: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -192,9 +194,11 @@ class GPInformedSurrogate(ScaledSurrogate):
         """Share by which errors of new runs exceed those of runs left out, shape (n, p) -> a number; 0 of refits."""
         return 0.0 if self.gp_.is_refitted else optimism(Z)
 
-    def _network_inputs(self, Z: FloatArray, m: FloatArray, s: FloatArray) -> FloatArray:
-        """Z = [x, m, log s], or [x, log s], (n, p) -> (n, p + 2) or (n, p + 1)."""
-        return np.column_stack([Z, m, np.log(s)] if self.sees_mean_ else [Z, np.log(s)])
+    def _network_inputs(self, Z: FloatArray, s: FloatArray, m: FloatArray | None = None) -> FloatArray:
+        """Z = [x, m, log s], or [x, log s], (n, p) -> (n, p + 2) or (n, p + 1); m where it is known already."""
+        if not self.sees_mean_:
+            return np.column_stack([Z, np.log(s)])
+        return np.column_stack([Z, self.gp_.predict(Z)[0] if m is None else m, np.log(s)])
 
     @property
     def knows_out_of_fold(self) -> bool:
@@ -206,7 +210,7 @@ class GPInformedSurrogate(ScaledSurrogate):
         scaler, Z = self.response_scaler_, self._scaled(X)
         t = scaler.transform(np.asarray(y, dtype=np.float64))
         m, s, r = self._left_out_residuals(Z, t)
-        rows, residual = self.residuals_.predict_out_of_fold(self._network_inputs(Z, m, s), r)
+        rows, residual = self.residuals_.predict_out_of_fold(self._network_inputs(Z, s), r)
         q = m[rows, None] + s[rows, None] * self._joined(residual)
         away = q[:, len(GRID) // 2] - t[rows]
         return rows, QuantileFunction(GRID, scaler.inverse(q + self._hidden(Z) * away[:, None]))
@@ -228,7 +232,7 @@ class GPInformedSurrogate(ScaledSurrogate):
     def _distribution(self, Z: FloatArray, of: Of) -> QuantileFunction | Normal:
         mean, latent, noise = self.gp_.predict(Z)
         s = np.sqrt(latent + noise)
-        residual = self.residuals_.predict_distribution(self._network_inputs(Z, mean, s))
+        residual = self.residuals_.predict_distribution(self._network_inputs(Z, s, mean))
         scaler = self.response_scaler_
         if of == "mean":
             sd = self.spread_ * scaler.scale * np.sqrt(latent)

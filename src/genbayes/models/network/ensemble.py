@@ -187,8 +187,8 @@ def held_out_quantiles(network: PriorIQN, rows: Rows, aside: Tensor, n_levels: i
     """
     tau = (torch.arange(n_levels, device=rows.Z.device) + 0.5) / n_levels
     phi = cosine_embedding(tau, network.shape.n_cosines).expand(network.shape.n_members, 1, -1, -1)
-    # 256 rows of each member at once: 5 members x 256 rows x 49 levels x 64 units are 16 MB
-    parts = [network.predict_heads(rows.Z[some], phi)[1] for some in aside.split(256, dim=1)]
+    # 64 rows of each member at once: 5 members x 64 rows x 17 levels x 64 units are 1 MB and fit the cache
+    parts = [network.predict_heads(rows.Z[some], phi)[1] for some in aside.split(64, dim=1)]
     return torch.cat(parts, dim=1).sort(dim=-1).values, tau
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding
 
 from genbayes.arrays import FloatArray, IntArray
 from genbayes.errors import InvalidInput
@@ -288,12 +289,13 @@ class FastStep:
         """Forward, backward."""
         (members, n), t = batch.shape, self.n_tau
         s = max(1, min(ROWS_A_GROUP, n // MIN_GROUPS))
-        batch = torch.cat([batch, batch[:, : -n % s]], dim=1)  # whole groups; what is added counts nothing
+        if n % s:
+            batch = torch.cat([batch, batch[:, : -n % s]], dim=1)  # whole groups; what is added counts nothing
         b, g = batch.shape[1], batch.shape[1] // s
         level = self.levels.draw(g)  # (K, g t)
-        phi, shape = self.phi[level], (members, g, 1, t)
-        tau, c = self.tau[level].view(shape), self.of_level[level].view(shape)
-        Z, y, w = self.rows.Z[batch], self.rows.y[batch].view(members, g, s, 1), self.weight.gather(1, batch)
+        phi, shape = embedding(level, self.phi), (members, g, 1, t)  # rows of a table, sooner than by an index
+        tau, c = self.tau.take(level).view(shape), self.of_level.take(level).view(shape)
+        Z, y, w = embedding(batch, self.rows.Z), self.rows.y.take(batch), self.weight.gather(1, batch)
         w[:, n:] = 0
         share = w.view(members, g, s, 1) / (n * t)
 
@@ -317,29 +319,28 @@ class FastStep:
         out += self.iqn.f_out.bias.mT
         if self.network.prior is not None:
             out += self._prior(Z, phi, g)
-        mu, q = out.view(members, 2, g, s, t).unbind(1)
-        e, off = y - q, y - mu
-        check = torch.maximum(tau * e, (tau - 1) * e)
-        loss = (share * (self.location * off.abs() + c * check)).sum(dim=(1, 2, 3))
+        e = y.view(members, 1, g, s, 1) - out.view(members, 2, g, s, t)  # of mu and of q
 
         # backward
-        d_out = self._buffer("d_out", (members, 2, b * t))
-        d_mu, d_q = d_out.view(members, 2, g, s, t).unbind(1)
-        torch.mul(off.sign(), -self.location * share, out=d_mu)
-        torch.mul((e < 0).to(e.dtype) - tau, c * share, out=d_q)
+        d_out = self._buffer("d_out", out.shape)
+        d_mu, d_q = d_out.view(e.shape).unbind(1)
+        torch.sign(e[:, 0], out=d_mu).mul_(-self.location * share)
+        torch.lt(e[:, 1], 0, out=d_q).sub_(tau).mul_(c * share)
+        loss = -(d_out.view(e.shape) * e).sum(dim=(1, 2, 3, 4))  # |e| and rho_tau(e) are their slopes times e
         gradient(self.iqn.f_out.weight).copy_(torch.bmm(d_out, r).mT)
         torch.sum(d_out, dim=2, out=gradient(self.iqn.f_out.bias).view(members, 2))
         d_r = torch.bmm(d_out.mT, W_out.mT, out=self._buffer("d_r", r.shape))
-        d_m = self._back("m", d_r, r, m, self.iqn.f_1).view(members, g, s, t, H)
-        other = self._buffer("other", (members, g, s, t, H))
-        d_f = torch.mul(d_m, h_g, out=other).sum(dim=2).view(members, g * t, H)
-        d_h = torch.mul(d_m, f_g, out=other).sum(dim=3).view(members, b, H)
-        self._back("", d_f, f, phi, self.iqn.f_tau)
+        d_m = self._back(d_r, r, m, self.iqn.f_1, into=r).view(members, g, s, t, H)  # r and m have served, and are
+        d_f = torch.mul(d_m, h_g, out=m.view(d_m.shape)).sum(dim=2)  # in the cache
+        d_h = torch.sum(d_m.mul_(f_g), dim=3, out=self._buffer("d_h", (members, g, s, H)))
+        self._back(d_f.view(members, g * t, H), f, phi, self.iqn.f_tau)
+        d_h = d_h.view(members, b, H)
         for i in reversed(range(len(self.f_x))):
             if masks is not None:
-                d_h.mul_(masks[i])
+                d_h.mul_(self.masks.scale)  # where a mask is 0, h_i is, and `_back` lets nothing pass
             is_needed = i > 0 or inputs.has_weights
-            d_h = self._back(f"h{i}" if is_needed else "", d_h, hidden[i + 1], hidden[i], self.f_x[i])
+            into = self._buffer(f"d_h{i}", hidden[i].shape) if is_needed else None
+            d_h = self._back(d_h, hidden[i + 1], hidden[i], self.f_x[i], into)
         if inputs.has_weights:
             inputs.back(d_h)
         return loss
@@ -355,20 +356,20 @@ class FastStep:
         W, bias = layer.weight, layer.bias
         return torch.baddbmm(bias, h, W, out=self._buffer(name, (*h.shape[:2], W.shape[2])))
 
-    def _back(self, name: str, d: Tensor, out: Tensor, h: Tensor, layer: StackedLinear) -> Tensor:
-        """Back through out = relu(h W + b): gradients of W and b, and of h where the buffer has a name.
+    def _back(self, d: Tensor, out: Tensor, h: Tensor, layer: StackedLinear, into: Tensor | None = None) -> Tensor:
+        """Back through out = relu(h W + b): gradients of W and b, and of h where there is room for it.
 
         Args:
-            name: Of the buffer for the gradient of h; empty if nobody needs it.
             d: Gradient of out, shape (K, n, o); overwritten.
             out: The layer's output, zero where it was cut off.
             h: Its input, shape (K, n, i).
             layer: The layer.
+            into: Where the gradient of h is written, which may be `out`; None if nobody needs it.
         """
         torch.ops.aten.threshold_backward.grad_input(d, out, 0, grad_input=d)
         torch.bmm(h.mT, d, out=gradient(layer.weight))
         torch.sum(d, dim=1, keepdim=True, out=gradient(layer.bias))
-        return torch.bmm(d, layer.weight.mT, out=self._buffer(f"d_{name}", h.shape)) if name else d
+        return d if into is None else torch.bmm(d, layer.weight.mT, out=into)
 
     def _prior(self, Z: Tensor, phi: Tensor, g: int) -> Tensor:
         """What the frozen prior adds to mu and q, (K, 2, N)."""
@@ -455,6 +456,7 @@ class Masks:
         self, keep: float, widths: Sequence[int], generators: Sequence[torch.Generator], device: torch.device
     ) -> None:
         self.keep, self.widths, self.generators, self.device = keep, widths, generators, device
+        self.scale = float(torch.ones(()) / keep)  # of the units that are kept
         self.pools: Tensor | None = None
         self.n_drawn = 0
 
@@ -464,8 +466,10 @@ class Masks:
             return None
         if self.pools is None:
             size = max(POOL, 2 * rows * max(self.widths))
-            draws = [torch.empty(size).bernoulli_(self.keep, generator=g) / self.keep for g in self.generators]
-            self.pools = torch.stack(draws).to(self.device)
+            pools = torch.empty(len(self.generators), size)
+            for pool, generator in zip(pools, self.generators, strict=True):
+                pool.bernoulli_(self.keep, generator=generator)
+            self.pools = pools.div_(self.keep).to(self.device)
         masks = []
         for width in self.widths:
             self.n_drawn += 1

@@ -184,7 +184,7 @@ class IQN(nn.Module):
         members, rows, t, n_cosines = phi.shape
         f_tau = torch.relu(self.f_tau(phi.reshape(members, rows * t, n_cosines))).reshape(members, rows, t, -1)
         merged = (h.unsqueeze(2) * f_tau).reshape(members, -1, h.shape[-1])
-        out = self.f_out(torch.relu(self.f_1(merged)))
+        out = self.f_out(torch.relu_(self.f_1(merged)))
         mu, q = out.reshape(members, h.shape[1], t, 2).unbind(-1)
         return mu, q
 

@@ -430,5 +430,5 @@ def draw_batches(
 
 def _shuffled(rows: Tensor, size: int, generator: torch.Generator) -> Tensor:
     """All rows in random order, (n,) -> (size,); where they are fewer, some of them again."""
-    orders = [rows[torch.randperm(len(rows), generator=generator)] for _ in range(math.ceil(size / len(rows)))]
-    return torch.cat(orders)[:size]
+    orders = [rows.take(torch.randperm(len(rows), generator=generator)) for _ in range(math.ceil(size / len(rows)))]
+    return orders[0] if len(rows) == size else torch.cat(orders)[:size]

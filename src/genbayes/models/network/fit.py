@@ -377,8 +377,9 @@ class FastStep:
         assert prior is not None
         members, b = Z.shape[:2]
         h, f = prior.features(Z), torch.relu(prior.f_tau(phi))
-        m = h.view(members, g, b // g, 1, -1) * f.view(members, g, 1, self.n_tau, -1)
-        out = prior.f_out(torch.relu(prior.f_1(m.view(members, b * self.n_tau, -1)))).mT
+        h_g, f_g = h.view(members, g, b // g, 1, -1), f.view(members, g, 1, self.n_tau, -1)
+        m = torch.mul(h_g, f_g, out=self._buffer("m_0", (members, g, b // g, self.n_tau, h.shape[-1])))
+        out = prior.f_out(torch.relu_(self._affine("r_0", m.view(members, b * self.n_tau, -1), prior.f_1))).mT
         added: Tensor = network.prior_scale / network.prior_size * (out - network.prior_center)
         return added
 

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from functools import partial
 
 import joblib
 import numpy as np
@@ -109,7 +110,11 @@ def test_a_name_that_is_no_text_is_refused(name) -> None:
 
 
 def make_trials(
-    said: list[str] | None = None, seeds: list[int] | None = None, limit: float | None = None, **models
+    said: list[str] | None = None,
+    seeds: list[int] | None = None,
+    limit: float | None = None,
+    n_jobs: int | None = None,
+    **models,
 ) -> Trials:
     rng = np.random.default_rng(0)
     data = Dataset(rng.uniform(size=(N, 1)), rng.standard_normal(N), rng.uniform(1, 2, N))
@@ -118,7 +123,7 @@ def make_trials(
         for name, model in models.items()
     ]
     announce = (lambda what: None) if said is None else said.append
-    return Trials(candidates, data, FOLD, seeds or list(range(len(models))), Clock(limit), announce)
+    return Trials(candidates, data, FOLD, seeds or list(range(len(models))), Clock(limit), announce, n_jobs)
 
 
 def test_a_fold_is_predicted_by_a_model_that_saw_the_other_folds_only(fakes) -> None:
@@ -325,3 +330,20 @@ def test_the_clock_counts_down_shares_of_the_limit() -> None:
     assert Clock(1e-9).left() == 0
     assert Clock(None).left(0.5) is None
     assert 0 <= clock.seconds < 1
+
+
+def test_with_two_jobs_a_fit_begins_before_its_turn_unless_its_quick_version_is_far_behind(fakes) -> None:
+    class Yields(fakes.Itself):
+        def fit_against(self, rival, X, y, sample_weight=None):
+            raise OutOfReach(f"{np.isfinite(rival).sum()} scores")
+
+    trials = make_trials(n_jobs=2, base=fakes.Itself(), near=Yields(), far=Yields())
+    for name, shift in (("near", 0.1), ("far", 9.0)):
+        probe = partial(lambda shift, seed: fakes.Bell(shift), shift)
+        trials.trials[name].candidate = replace(trials.trials[name].candidate, probe=probe)
+    with trials.ahead([], ["near", "far"]):
+        trials.fit_all(["base"], None)
+        trials.begin_unless_behind(["near", "far"], 1.25)
+        assert set(trials._begun) == {"near"}
+        trials.fit_all(["near"], None, trials.best_scores())
+    assert trials.trials["near"].note == f"stopped: {N} scores"

@@ -195,6 +195,7 @@ class Trials:
         self._seed = dict(zip(self.trials, seeds, strict=True))
         self._n_threads = joblib.effective_n_jobs(n_jobs)
         self._slots = JobSlots(self._n_threads) if self._n_threads > 1 else None
+        self._idle: ThreadPoolExecutor | None = None  # of fits that begin once a thread is idle
         self._begun: dict[str, Begun] = {}
         self._begun_quick: dict[str, Begun] = {}
         distinct = len(np.unique(data.X, axis=0))
@@ -253,24 +254,36 @@ class Trials:
         if self._slots is None or self.clock.limit is not None or type(backend).__name__ != "ThreadingBackend":
             yield
             return
-        with ThreadPoolExecutor(self._n_threads - 1) as pool:
+        with ThreadPoolExecutor(self._n_threads - 1) as first, ThreadPoolExecutor(self._n_threads) as idle:
             for name, job in self._probes(quick, None).items():
-                self._begun_quick[name] = Begun(pool.submit(copy_context().run, job.run), Awaited())
-            for name in names:
-                own = self.trials[name].candidate
-                if own.refines not in self.trials and isinstance(own.make(0), YieldsToRival):
-                    rival = Awaited()
-                    job = self._whole(name, None, rival)
-                    self._begun[name] = Begun(pool.submit(copy_context().run, job.run), rival)
+                self._begun_quick[name] = Begun(first.submit(copy_context().run, job.run), Awaited())
+            self._begin(names, first)
+            self._idle = idle
             try:
                 yield
             finally:
+                self._idle = None
                 for begun in self._begun.values():
                     begun.rival.give(np.zeros(len(self.data)))  # out of reach: it ends soon if nobody has asked for it
 
+    def begin_unless_behind(self, names: Sequence[str], by: float) -> None:
+        """Inside a block of `ahead`, those begin too whose quick version is not that many times behind the best."""
+        if self._idle is not None:
+            self.probe(names, None)
+            self._begin([name for name in names if not self.is_behind(name, by)], self._idle)
+
+    def _begin(self, names: Sequence[str], pool: ThreadPoolExecutor) -> None:
+        """Fits to all rows of those that yield to a rival, which they will learn later, and build on none."""
+        for name in names:
+            own = self.trials[name].candidate
+            if own.refines not in self.trials and isinstance(own.make(0), YieldsToRival):
+                rival = Awaited()
+                job = self._whole(name, None, rival)
+                self._begun[name] = Begun(pool.submit(copy_context().run, job.run), rival)
+
     def probe(self, names: Sequence[str], seconds: float | None) -> None:
-        """Quick versions of some candidates, fitted to few rows and judged on the first fold's."""
-        jobs = self._probes(names, seconds)
+        """Quick versions of some candidates, fitted to few rows and judged on the first fold's, each once."""
+        jobs = self._probes([name for name in names if not self.trials[name].n_learnt], seconds)
         runs = [self._begun_quick.get(name, job) for name, job in jobs.items()]
         for name, outcome in zip(jobs, self._run(runs, jobs, "a quick version"), strict=True):
             trial = self.trials[name]

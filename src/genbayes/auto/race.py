@@ -114,15 +114,17 @@ def run_race(trials: Trials, facts: Facts, is_free: bool) -> Findings:
     others = [name for name in itself if name not in finders and (is_last or name not in base)]
     later = [name for name in others if is_free and _may_wait(trials, name)]
     sooner = [name for name in others if name not in later]
-    with trials.ahead(sooner, _trees(trials, later)):
+    trees = _trees(trials, later)
+    with trials.ahead(sooner, trees):
         if not is_last:
             trials.fit_all(base, trials.clock.left(FITTED_BY))
             findings = _study(trials, base, facts, findings)
         trials.fit_all(finders, trials.clock.left(FITTED_BY))
         findings = _count_regimes(trials, findings)
+        trials.begin_unless_behind(trees, QUICK_FAR_BEHIND)  # a thread may be idle while another trains the network
         trials.fit_all(sooner, trials.clock.left(FITTED_BY), trials.best_scores())
         promising = _promising(trials, later, findings)
-    trials.fit_all(promising, trials.clock.left(FITTED_BY), trials.best_scores())
+        trials.fit_all(promising, trials.clock.left(FITTED_BY), trials.best_scores())
     _cross_validate(trials, [name for name in order if name not in itself])
     if not trials.alive:
         raise _nothing_works(trials)

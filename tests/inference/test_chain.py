@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 
-from genbayes.inference.chain import Chain, ChainShape, Mixtures
+from genbayes.arrays import FloatArray
+from genbayes.inference.chain import FLATTEST, LOGISTIC, NORMAL, Chain, ChainShape, Mixtures
 from genbayes.inference.chain_step import ChainStep
-from genbayes.inference.chain_training import chain_loss, sharpen
+from genbayes.inference.chain_training import ChainSettings, chain_loss, sharpen, train_chain
+from genbayes.persistence import State
 from genbayes.training.loop import FlatWeights
 
 INF = np.inf
@@ -68,12 +71,13 @@ def test_draws_have_the_density_whatever_the_orders() -> None:
     np.testing.assert_array_less(np.abs(share - mass), 4 * np.sqrt(mass * (1 - mass) / len(draws)) + 1e-3)
 
 
+@pytest.mark.parametrize("flatness", [0.0, NORMAL, FLATTEST])
 @pytest.mark.parametrize(("lower", "upper"), [(-1.0, 2.0), (-INF, INF), (0.5, INF)])
-def test_quantiles_invert_the_distribution_function(lower: float, upper: float) -> None:
+def test_quantiles_invert_the_distribution_function(lower: float, upper: float, flatness: float) -> None:
     g = torch.Generator().manual_seed(0)
     logit, mu, log_scale = (torch.randn(50, 3, generator=g, dtype=torch.float64) for _ in range(3))
     edges = (torch.tensor([[max(min(end, 1e6), -1e6)]], dtype=torch.float64) for end in (lower, upper))
-    mixtures = Mixtures(logit, mu, log_scale, *edges)
+    mixtures = Mixtures(logit, mu, log_scale, *edges, torch.full((1, 1), flatness))
     tau = torch.rand(50, generator=g, dtype=torch.float64)
     t = mixtures.ppf(tau)
     assert bool(((t >= lower) & (t <= upper)).all())
@@ -86,7 +90,7 @@ def test_quantiles_invert_the_distribution_function(lower: float, upper: float) 
 def test_components_far_outside_the_support_leave_a_proper_density_and_draws_inside() -> None:
     mu = torch.tensor([[-9.0, -9.0], [11.0, 11.0]])
     edges = torch.tensor([[-1.0]]), torch.tensor([[1.0]])
-    mixtures = Mixtures(torch.zeros(2, 2), mu, torch.full((2, 2), -4.0), *edges)
+    mixtures = Mixtures(torch.zeros(2, 2), mu, torch.full((2, 2), -4.0), *edges, torch.full((1, 1), NORMAL))
     tau = torch.rand(2, 1_000, 2, generator=torch.Generator().manual_seed(0))
     draws = torch.stack([mixtures.draw(tau[:, i]) for i in range(1_000)])
     assert bool(torch.isfinite(draws).all())
@@ -119,3 +123,49 @@ def test_sharpening_brings_back_the_scale_of_components(factor: float) -> None:
     sharpen(chain, theta, s)
     assert float(before - wrong) > 0.03
     assert float(chain.joint_log_prob(theta, s).mean() - before) == pytest.approx(0, abs=0.005)
+
+
+def learnt_flatness(t: FloatArray) -> float:
+    rng, n = np.random.default_rng(0), len(t)
+    theta, s = (torch.as_tensor(part, dtype=torch.float32)[:, None] for part in (t, rng.standard_normal(n)))
+    shape = ChainShape(1, 1, n_hidden=8, n_layers=1, n_components=1)
+    chain = Chain(shape, np.full(1, -INF), np.full(1, INF), np.zeros((1, 1)), torch.Generator().manual_seed(0))
+    train_chain(
+        chain, theta, s, np.arange(400)[None], ChainSettings(n_steps=600, learning_rate=0.03, dropout=(0.0,)), rng
+    )
+    return chain.flatness.item()
+
+
+def test_tails_of_components_are_learnt() -> None:
+    rng = np.random.default_rng(1)
+    assert learnt_flatness(rng.logistic(size=4_000)) < 0.7 * NORMAL
+    assert 2 * NORMAL < learnt_flatness(rng.uniform(-1.7, 1.7, size=4_000)) < FLATTEST
+
+
+def test_a_component_that_begins_normal_is_a_normal_distribution() -> None:
+    flatness = torch.full((1, 1), NORMAL)
+    far = torch.full((1, 1), 1e6)
+    mixtures = Mixtures(torch.zeros(1, 1), torch.zeros(1, 1), torch.full((1, 1), np.log(0.6276)), -far, far, flatness)
+    t = torch.linspace(-3, 3, 61)
+    np.testing.assert_allclose([float(mixtures.cdf(at[None])) for at in t], norm.cdf(t.numpy()), atol=2e-4)
+    np.testing.assert_allclose([float(mixtures.log_prob(at[None])) for at in t], norm.logpdf(t.numpy()), atol=0.1)
+
+
+def test_chains_of_files_from_before_flatness_was_learnt_are_logistic() -> None:
+    chain = random_chain([-INF, -INF], [INF, INF])
+    with torch.no_grad():
+        chain.f.fill_(LOGISTIC)
+    state = chain.to_state()
+    old = State(state.kind, state.values, {name: array for name, array in state.arrays.items() if name != "f"})
+    again, s = Chain.from_state(old), torch.zeros(5, 2)
+    theta = torch.linspace(-2, 2, 10).view(5, 2)
+    torch.testing.assert_close(again.log_prob(theta, s), chain.log_prob(theta, s))
+    assert again.flatness.max().item() < 1e-15
+
+
+def test_components_stay_logistic_where_pairs_are_few() -> None:
+    rng = np.random.default_rng(0)
+    theta, s = (torch.as_tensor(rng.uniform(-1, 1, (400, 1)), dtype=torch.float32) for _ in range(2))
+    chain = Chain(ChainShape(1, 1, n_hidden=8, n_layers=1), np.full(1, -1), np.full(1, 1), np.zeros((1, 1)))
+    train_chain(chain, theta, s, np.arange(40)[None], ChainSettings(n_steps=20, framed=False), rng)
+    assert chain.flatness.max().item() < 1e-15

@@ -1,13 +1,16 @@
 """The chain: an autoregressive transport from uniform noise to the posterior, one conditional for each parameter.
 
 Paper section 3.1 with a vector theta: theta_j = F_j^-1(tau_j | theta_1..j-1, s), monotone in its own level tau_j, s the
-summaries of y. Each F_j is a mixture of logistic distributions truncated to the prior's support,
+summaries of y. Each F_j is a mixture of K components truncated to the prior's support,
 
-    F_j(t) = sum_c w_c sigmoid(u_c(t)),  u_c(t) = (t - mu_c) exp(-s_c),
+    F_j(t) = sum_c w_c sigmoid(g(u_c(t))),  u_c(t) = (t - mu_c) exp(-s_c),  g(u) = u sqrt(1 + f_j u^2),
     tau_j  = (F_j(t) - F_j(lo)) / (F_j(hi) - F_j(lo)),
-    log p_j(t) = log sum_c w_c exp(-u_c - s_c) sigmoid(u_c)^2 - log sum_c w_c (sigmoid(u_c(hi)) - sigmoid(u_c(lo))),
+    log p_j(t) = log sum_c w_c exp(-g_c - s_c) g'(u_c) sigmoid(g_c)^2
+                 - log sum_c w_c (sigmoid(g_c(hi)) - sigmoid(g_c(lo))),  g_c = g(u_c),
 
-whose logits, locations and log scales are the outputs of a small network of its own. So draws lie in the support by
+whose logits, locations and log scales are the outputs of a small network of its own. From many pairs the flatness f_j
+is learnt, too, one for each conditional: its components are logistic at 0, all but normal at 0.038 and flat on top at
+1/6. Logistic tails alone put a halo around posteriors that lie on a thin ridge. So draws lie in the support by
 construction, and the density, the product of the p_j, is exact. Several members, each with an order of the parameters
 of its own, are mixed as whole densities: mixing their conditionals would be improper. Works on scaled parameters and
 summaries; training is in `chain_training`, scales are in `scales`.
@@ -30,10 +33,13 @@ from genbayes.persistence import FOREIGN, State
 
 LOG_SCALES = (-9.0, 4.0)  # of a component, in standard deviations of the parameter
 OUTSIDE = 10.0  # how far beyond the support a component may lie: farther, differences drown in rounding
+FLATTEST = 1 / 6  # flatness of a component beyond which its density has a dip in the middle
+NORMAL = 0.0383  # flatness with which a component of scale 0.6276 is standard normal but for 2e-4 in any probability
+LOGISTIC = -40.0  # logit of a share of FLATTEST that is none and stays so: of few pairs long tails are learnt best
 FAR = 1e6  # stands for an infinite end of the support, in the same units
 ROWS_AT_ONCE = 4_096  # draws that pass through the networks together: more leave the cache
-REACH, NARROWED, WIDTH = 2.16, 0.85, 0.302  # eight components at -2.16, ..., 2.16 of weights exp(-a^2 / (2 0.85^2)) and
-# scale 0.302 are a standard normal but for 3e-5 of Kullback and Leibler's divergence
+REACH, NARROWED, WIDTH = 1.65, 0.72, 0.45  # eight components at -1.65, ..., 1.65 of weights exp(-a^2 / (2 0.72^2)) and
+# scale 0.45 are a standard normal but for 1e-4 of Kullback and Leibler's divergence
 MOST_TO_START_FROM, N_REWEIGHTED = (
     20_000,
     3,
@@ -52,7 +58,7 @@ class ChainShape:
         n_members: Chains that are mixed.
         n_hidden: Units of a hidden layer.
         n_layers: Residual layers after the first.
-        n_components: Logistic components of a conditional.
+        n_components: Components of a conditional.
     """
 
     k: int
@@ -72,7 +78,8 @@ class Chain(torch.nn.Module):
         h_0 = silu(x W_0 + b_0),  h_i = h_{i-1} + silu(h_{i-1} W_i + b_i),  out = h W_out + b_out + x S.
 
     Outputs are logits, places a_c and log widths v_c of the components, then their common centre m and log spread r:
-    mu_c = m + e^r a_c, s_c = r + v_c. So what is narrow at some y and wide at others can keep its shape.
+    mu_c = m + e^r a_c, s_c = r + v_c. So what is narrow at some y and wide at others can keep its shape. The flatness
+    of the components is sigmoid(f) / 6.
 
     Args:
         shape: Sizes.
@@ -115,6 +122,7 @@ class Chain(torch.nn.Module):
         self.W_out = torch.nn.Parameter(0.1 * normal(C, H, n_out) / math.sqrt(H))
         self.b_out = torch.nn.Parameter(torch.zeros(C, 1, n_out))
         self.S = torch.nn.Parameter(torch.zeros(C, n_in, n_out))
+        self.f = torch.nn.Parameter(torch.full((C, 1, 1), math.log(NORMAL / (FLATTEST - NORMAL))))  # begins normal
 
     @torch.no_grad()
     def start_from_ridge(self, theta: Tensor, s: Tensor, *, framed: bool) -> None:
@@ -124,7 +132,7 @@ class Chain(torch.nn.Module):
             theta: Scaled parameters, shape (n, k).
             s: Scaled summaries, shape (n, p).
             framed: Whether centre and spread of the components are common outputs, the latter log-linear too;
-                otherwise these stay 0, and each component has its own location and scale.
+                otherwise these stay 0, each component has its own location and scale, and all are logistic.
         """
         K, x = self.shape.n_components, torch.cat([theta, s], dim=1)[:MOST_TO_START_FROM].double()
         self.W_out.mul_(0.05)
@@ -143,6 +151,7 @@ class Chain(torch.nn.Module):
             self.b_out[:, 0, :-2] = torch.cat([-0.5 * (a / NARROWED) ** 2, a, torch.full((K,), math.log(WIDTH))])
         else:
             self.W_out[..., -2:] = 0
+            self.f.fill_(LOGISTIC)
 
     def outputs(
         self, x: Tensor, which: slice = slice(None), dropout: float = 0.0, generator: torch.Generator | None = None
@@ -164,7 +173,13 @@ class Chain(torch.nn.Module):
         at = self.target[which][:, None, None]
         lower, upper = self.lower[at], self.upper[at]
         mu = torch.minimum(torch.maximum(mu, lower - OUTSIDE), upper + OUTSIDE)
-        return Mixtures(logit, mu, log_scale.clamp(*LOG_SCALES), lower, upper, is_bounded=self.is_bounded)
+        scale, flatness = log_scale.clamp(*LOG_SCALES), self.flatness[which]
+        return Mixtures(logit, mu, scale, lower, upper, flatness, is_bounded=self.is_bounded)
+
+    @property
+    def flatness(self) -> Tensor:
+        """Flatness of the components of each conditional, (C, 1, 1)."""
+        return FLATTEST * torch.sigmoid(self.f)
 
     def log_prob(self, theta: Tensor, s: Tensor) -> Tensor:
         """Log density of each member's conditionals, (n, k), (n, p) -> (C, n)."""
@@ -265,7 +280,10 @@ class Chain(torch.nn.Module):
         chain = cls(shape, lower, upper, np.asarray(orders, dtype=np.int64))
         with torch.no_grad():
             for name, parameter in chain.named_parameters():
-                parameter.copy_(torch.as_tensor(state.array(name, tuple(parameter.shape))))
+                if name == "f" and name not in state.arrays:  # a file from before flatness was learnt
+                    parameter.fill_(LOGISTIC)
+                else:
+                    parameter.copy_(torch.as_tensor(state.array(name, tuple(parameter.shape))))
             weight = torch.as_tensor(state.array("weight", (shape.n_members,), positive=True)).double()
             total = weight.sum()
             chain.weight.copy_(
@@ -276,11 +294,12 @@ class Chain(torch.nn.Module):
 
 @dataclass
 class Mixtures:
-    """Truncated mixtures of logistic distributions, components along the last axis, (..., K).
+    """Truncated mixtures whose components run from logistic over normal to flat-topped, along the last axis, (..., K).
 
     Attributes:
         logit, mu, log_scale: Weights (up to a factor), locations and log scales, each (..., K).
         lower, upper: Ends of the support, of a shape that broadcasts against them.
+        flatness: Of the components, f in g(u) = u sqrt(1 + f u^2), the same for all K, (..., 1).
         is_bounded: Whether any end is finite.
     """
 
@@ -289,20 +308,21 @@ class Mixtures:
     log_scale: Tensor
     lower: Tensor
     upper: Tensor
+    flatness: Tensor
     is_bounded: bool = True
 
     def log_prob(self, t: Tensor) -> Tensor:
         """Log density at t, (...) -> (...)."""
-        u = (t[..., None] - self.mu) * torch.exp(-self.log_scale)
-        inside = self.logit - u - self.log_scale - 2 * torch.nn.functional.softplus(-u)
+        u = self._unit(t[..., None])
+        g = warp(u, self.flatness)
+        inside = self.logit - self.log_scale + log_slope(u, self.flatness) - g - 2 * torch.nn.functional.softplus(-g)
         return torch.logsumexp(inside, dim=-1) - torch.logsumexp(self._log_mass(), dim=-1)
 
     def cdf(self, t: Tensor) -> Tensor:
         """Levels tau = (F(t) - F(lo)) / (F(hi) - F(lo)), (...) -> (...); 0 below the support and 1 above."""
         at = torch.minimum(torch.maximum(t[..., None], self.lower), self.upper)
         log_mass = self._log_mass()
-        width = (at - self.lower) * torch.exp(-self.log_scale)
-        below = self.logit + _log_sigmoid_difference(self._unit(self.lower), self._unit(at), width)
+        below = self.logit + self._log_between(self.lower, at)
         return torch.exp(torch.logsumexp(below, dim=-1) - torch.logsumexp(log_mass, dim=-1))
 
     def ppf(self, tau: Tensor) -> Tensor:
@@ -319,21 +339,23 @@ class Mixtures:
     def draw(self, tau: Tensor) -> Tensor:
         """Component by the first level, place in it by the second, (..., 2) -> (...).
 
-        In a component truncated to (a, b), D = sigmoid(b) - sigmoid(a) its mass, u is
+        In a component truncated to (a, b) on the scale of g, D = sigmoid(b) - sigmoid(a) its mass, g is
         log(sigmoid(a) + tau D) - log(sigmoid(-b) + (1 - tau) D): sums of positive terms, exact in either tail.
         """
         share = torch.softmax(self._log_mass(), dim=-1).cumsum(dim=-1)
-        c = (tau[..., :1] * share[..., -1:] > share[..., :-1]).sum(dim=-1, keepdim=True)
-        mu, log_scale = self.mu.gather(-1, c)[..., 0], self.log_scale.gather(-1, c)[..., 0]
-        lower, upper, v = self.lower[..., 0], self.upper[..., 0], tau[..., 1]
+        chosen = (tau[..., :1] * share[..., -1:] > share[..., :-1]).sum(dim=-1, keepdim=True)
+        mu, log_scale = self.mu.gather(-1, chosen)[..., 0], self.log_scale.gather(-1, chosen)[..., 0]
+        lower, upper, f, v = self.lower[..., 0], self.upper[..., 0], self.flatness[..., 0], tau[..., 1]
         if not self.is_bounded:
-            return mu + torch.exp(log_scale) * (torch.log(v) - torch.log1p(-v))
+            return mu + torch.exp(log_scale) * unwarp(torch.log(v) - torch.log1p(-v), f)
         a, b = (lower - mu) * torch.exp(-log_scale), (upper - mu) * torch.exp(-log_scale)
-        log_D = _log_sigmoid_difference(a, b, (upper - lower) * torch.exp(-log_scale))
+        width = warped_width(a, b, (upper - lower) * torch.exp(-log_scale), f)
+        a, b = warp(a, f), warp(b, f)
+        log_D = log_sigmoid_difference(a, b, width)
         log_sigmoid = torch.nn.functional.logsigmoid
-        u = torch.logaddexp(log_sigmoid(a), torch.log(v) + log_D)
-        u = u - torch.logaddexp(log_sigmoid(-b), torch.log1p(-v) + log_D)
-        return torch.minimum(torch.maximum(mu + torch.exp(log_scale) * u, lower), upper)
+        g = torch.logaddexp(log_sigmoid(a), torch.log(v) + log_D)
+        g = g - torch.logaddexp(log_sigmoid(-b), torch.log1p(-v) + log_D)
+        return torch.minimum(torch.maximum(mu + torch.exp(log_scale) * unwarp(g, f), lower), upper)
 
     def _unit(self, t: Tensor) -> Tensor:
         return (t - self.mu) * torch.exp(-self.log_scale)
@@ -342,11 +364,38 @@ class Mixtures:
         """Log weights of the components within the support, up to the same constant, (..., K)."""
         if not self.is_bounded:
             return self.logit
-        width = (self.upper - self.lower) * torch.exp(-self.log_scale)
-        return self.logit + _log_sigmoid_difference(self._unit(self.lower), self._unit(self.upper), width)
+        return self.logit + self._log_between(self.lower, self.upper)
+
+    def _log_between(self, low: Tensor, high: Tensor) -> Tensor:
+        """Log mass of each component between two points, (..., K)."""
+        a, b, f = self._unit(low), self._unit(high), self.flatness
+        width = warped_width(a, b, (high - low) * torch.exp(-self.log_scale), f)
+        return log_sigmoid_difference(warp(a, f), warp(b, f), width)
 
 
-def _log_sigmoid_difference(a: Tensor, b: Tensor, width: Tensor) -> Tensor:
+def warp(u: Tensor, f: Tensor) -> Tensor:
+    """g(u) = u sqrt(1 + f u^2): the logit of a component's probability below u."""
+    return u * torch.sqrt(1 + f * u * u)
+
+
+def unwarp(g: Tensor, f: Tensor) -> Tensor:
+    """The u of g(u): u^2 = 2 g^2 / (1 + sqrt(1 + 4 f g^2))."""
+    return g * torch.sqrt(2 / (1 + torch.sqrt(1 + 4 * f * g * g)))
+
+
+def log_slope(u: Tensor, f: Tensor) -> Tensor:
+    """Log g'(u), g'(u) = (1 + 2 f u^2) / sqrt(1 + f u^2)."""
+    bent = f * u * u
+    return torch.log1p(2 * bent) - 0.5 * torch.log1p(bent)
+
+
+def warped_width(a: Tensor, b: Tensor, width: Tensor, f: Tensor) -> Tensor:
+    """g(b) - g(a) = width (r_b + f a (a + b) / (r_a + r_b)), r = sqrt(1 + f u^2), width = b - a: nothing cancels."""
+    r_a, r_b = torch.sqrt(1 + f * a * a), torch.sqrt(1 + f * b * b)
+    return width * (r_b + f * a * (a + b) / (r_a + r_b))
+
+
+def log_sigmoid_difference(a: Tensor, b: Tensor, width: Tensor) -> Tensor:
     """log(sigmoid(b) - sigmoid(a)) = log sigmoid(b) + log sigmoid(-a) + log(1 - e^-width), width = b - a >= 0."""
     log_sigmoid = torch.nn.functional.logsigmoid
     return log_sigmoid(b) + log_sigmoid(-a) + torch.log(-torch.expm1(-width.clamp(min=1e-12)))

@@ -6,14 +6,21 @@ For all conditionals at once, b pairs, H hidden units, K components; d_x below i
     h_i = h_{i-1} + mask_i silu(z_i), z_i = h_{i-1} W_i + b_i              (C, b, H)
     (l, a, v, m, r) = h W_out + b_out + x S                                (C, b, 3 K + 2)
     mu = m + e^r a, s = r + v                                              (C, b, K)
-    u = (t - mu) e^-s, and likewise A at the lower and B at the upper end, w = B - A
-    loss = -lse(l - s - u + 2 log sig(u)) + lse(l + log sig(B) + log sig(-A) + log(1 - e^-w))
+    u = (t - mu) e^-s, and likewise A at the lower and B at the upper end
+    g = u sqrt(1 + f u^2), f the flatness, one for each conditional; likewise g_A, g_B, w = g_B - g_A
+    loss = -lse(l - s - g + 2 log sig(g) + log g') + lse(l + log sig(g_B) + log sig(-g_A) + log(1 - e^-w))
 
-With p and q the softmax of the terms of either sum over components,
+With p and q the softmax of the terms of either sum over components, and
+
+    g' = (1 + 2 f u^2) / sqrt(1 + f u^2),  g'' / g' = 4 f u / (1 + 2 f u^2) - f u / (1 + f u^2),
+    D = tanh(g / 2) g' - g'' / g',
+    P_A = sig(g_A) + 1 / (e^w - 1),  P_B = sig(-g_B) + 1 / (e^w - 1),
 
     d_l  = q - p
-    d_mu = e^-s [q (sig(A) - sig(-B)) - p tanh(u / 2)]
-    d_s  = q [A sig(A) - B sig(-B) - w / (e^w - 1)] - p [u tanh(u / 2) - 1]
+    d_mu = e^-s [q (P_A g_A' - P_B g_B') - p D]
+    d_s  = q [A P_A g_A' - B P_B g_B'] - p [u D - 1]
+    d_f  = sum q [P_B B^3 / sqrt(1 + f B^2) - P_A A^3 / sqrt(1 + f A^2)] / 2
+           - p u^2 [2 / (1 + 2 f u^2) - 1 / (2 (1 + f u^2)) - tanh(g / 2) u / (2 sqrt(1 + f u^2))]
     d_a  = e^r d_mu,  d_v = d_s,  d_m = sum d_mu,  d_r = sum (a d_a + d_s).
 
 No graph is recorded: half the time of automatic differentiation and the same numbers, which a test compares.
@@ -25,7 +32,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, silu
 
-from genbayes.inference.chain import LOG_SCALES, OUTSIDE, Chain
+from genbayes.inference.chain import FLATTEST, LOG_SCALES, OUTSIDE, Chain
 from genbayes.models.network.fit import gradient
 
 POOL = 1 << 17  # Bernoulli draws of each conditional that dropout masks are read from, at other places in every step
@@ -85,23 +92,25 @@ class ChainStep:
         mu = torch.minimum(torch.maximum(location, self.lower - OUTSIDE), self.upper + OUTSIDE)
         s = log_scale.clamp(*LOG_SCALES)
         inverse = torch.exp(-s)
+        f = self.chain.flatness
         u = (t - mu) * inverse
-        tanh = torch.tanh(u / 2)
-        inside = logit - s - u + 2 * logsigmoid(u)
+        inside, down, up_f = _log_density(u, f)
+        inside += logit - s
         log_p = torch.logsumexp(inside, dim=-1, keepdim=True)
         p = torch.exp(inside - log_p)
+        d_mu, d_s, d_f = -inverse * p * down, -p * (u * down - 1), -p * up_f
+        log_q, q = torch.logsumexp(logit, dim=-1, keepdim=True), torch.softmax(logit, dim=-1)
         if self.chain.is_bounded:
-            A, B, w = (self.lower - mu) * inverse, (self.upper - mu) * inverse, (self.upper - self.lower) * inverse
-            mass = logit + logsigmoid(B) + logsigmoid(-A) + torch.log(-torch.expm1(-w))
+            A, B, width = (self.lower - mu) * inverse, (self.upper - mu) * inverse, (self.upper - self.lower) * inverse
+            mass, down_A, up_B, up_f = _log_mass(A, B, width, f)
+            mass += logit
             log_q = torch.logsumexp(mass, dim=-1, keepdim=True)
             q = torch.exp(mass - log_q)
-            at_A, at_B = torch.sigmoid(A), torch.sigmoid(-B)
-            d_mu = inverse * (q * (at_A - at_B) - p * tanh)
-            d_s = q * (A * at_A - B * at_B - w / torch.expm1(w)) - p * (u * tanh - 1)
-        else:
-            log_q = torch.logsumexp(logit, dim=-1, keepdim=True)
-            q = torch.exp(logit - log_q)
-            d_mu, d_s = -inverse * p * tanh, -p * (u * tanh - 1)
+            d_mu += inverse * q * (down_A - up_B)
+            d_s += q * (A * down_A - B * up_B)
+            d_f += q * up_f
+        d_f = d_f.sum(dim=(1, 2), keepdim=True) / t.shape[1]
+        torch.mul(d_f, f * (1 - f / FLATTEST), out=gradient(self.chain.f))
         d_mu, d_s = d_mu * (mu == location), d_s * (s == log_scale)
         d_place = d_mu * spread
         d_centre = d_mu.sum(dim=-1, keepdim=True)
@@ -128,3 +137,27 @@ class ChainStep:
             self.pool = torch.bernoulli(chance, generator=self.generator) / self.keep
         starts = torch.randint(self.pool.shape[1] - size, (len(self.chain.W),), generator=self.generator).tolist()
         return [self.pool[:, start : start + size].view(like.shape) for start in starts]
+
+
+def _log_density(u: Tensor, f: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Log density of a component but for its scale, log g' - g + 2 log sig(g), minus its slope in u, its slope in f."""
+    fu = f * u
+    below, above = 1 + fu * u, 1 + 2 * fu * u  # of g' = above / sqrt(below)
+    root = torch.sqrt(below)
+    g, slope = u * root, above / root
+    tanh = torch.tanh(g / 2)
+    down = tanh * slope - 4 * fu / above + fu / below
+    up_f = u * u * (2 / above - 0.5 / below - 0.5 * tanh * u / root)
+    return torch.log(slope) - g + 2 * logsigmoid(g), down, up_f
+
+
+def _log_mass(A: Tensor, B: Tensor, width: Tensor, f: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Log mass of a component between A and B = A + width, minus its slope in A, its slopes in B and in f."""
+    root_A, root_B = torch.sqrt(1 + f * A * A), torch.sqrt(1 + f * B * B)
+    g_A, g_B = A * root_A, B * root_B
+    w = width * (root_B + f * A * (A + B) / (root_A + root_B))  # g_B - g_A, as `warped_width`
+    rest = 1 / torch.expm1(w)
+    P_A, P_B = torch.sigmoid(g_A) + rest, torch.sigmoid(-g_B) + rest
+    log_mass = logsigmoid(g_B) + logsigmoid(-g_A) + torch.log(-torch.expm1(-w))
+    down_A, up_B = P_A * (2 * root_A - 1 / root_A), P_B * (2 * root_B - 1 / root_B)
+    return log_mass, down_A, up_B, 0.5 * (P_B * B**3 / root_B - P_A * A**3 / root_A)

@@ -52,7 +52,7 @@ class ChainSettings:
         averaging: Decay of the running mean of the weights.
         steps_between_checks: How often held-out pairs are scored.
         patience: Checks without a gain after which a conditional is done.
-        framed: Whether centre and spread of the components of a conditional are learnt in common.
+        framed: Whether centre and spread of the components of a conditional are learnt in common, and their flatness.
     """
 
     n_steps: int

@@ -222,10 +222,11 @@ def margins_of(chain: Chain, s: torch.Tensor) -> Margins:
         steps = slice(m * k, (m + 1) * k)
         found = chain.as_mixtures(chain.outputs(x.expand(k, -1, -1), steps), steps)
         place = torch.argsort(chain.target[steps])  # from the member's order to that of the parameters
-        parts.append([v[place].view(k, o, -1, v.shape[-1]) for v in (found.logit, found.mu, found.log_scale)])
-    logit, mu, log_scale = (torch.cat(values, dim=2) for values in zip(*parts, strict=True))
+        flatness = found.flatness.expand(-1, o * drawn.shape[1], -1)
+        parts.append([v[place].view(k, o, -1, v.shape[-1]) for v in (found.logit, found.mu, found.log_scale, flatness)])
+    logit, mu, log_scale, flatness = (torch.cat(values, dim=2) for values in zip(*parts, strict=True))
     lower, upper = (edge[:, None, None, None] for edge in (chain.lower, chain.upper))
-    return Margins(Mixtures(logit, mu, log_scale, lower, upper, is_bounded=chain.is_bounded))
+    return Margins(Mixtures(logit, mu, log_scale, lower, upper, flatness, is_bounded=chain.is_bounded))
 
 
 def _even_noise(n: int, k: int) -> torch.Tensor:

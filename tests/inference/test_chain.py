@@ -98,13 +98,14 @@ def test_components_far_outside_the_support_leave_a_proper_density_and_draws_ins
     assert bool(torch.isfinite(mixtures.log_prob(torch.tensor([-1.0, 1.0]))).all())
 
 
-def test_a_chain_starts_from_linear_means_and_log_linear_spreads() -> None:
+@pytest.mark.parametrize("learns_tails", [False, True])
+def test_a_chain_starts_from_linear_means_and_log_linear_spreads(learns_tails: bool) -> None:
     rng = np.random.default_rng(0)
     s = rng.standard_normal((4_000, 2))
     t = 0.5 * s[:, :1] + np.exp(-1 + 0.4 * s[:, 1:]) * rng.standard_normal((4_000, 1))
     theta, seen = (torch.as_tensor(part, dtype=torch.float32) for part in (t, s))
     chain = Chain(ChainShape(1, 2), np.full(1, -INF), np.full(1, INF), np.zeros((1, 1)))
-    chain.start_from_ridge(theta, seen, framed=True)
+    chain.start_from_ridge(theta, seen, framed=True, learns_tails=learns_tails)
     exact = -0.5 * (torch.exp(1 - 0.4 * seen[:, 1]) * (theta[:, 0] - 0.5 * seen[:, 0])) ** 2 + 1 - 0.4 * seen[:, 1]
     # four coefficients from 4,000 pairs cost half a nat each over all pairs, the log residuals 1.6 times that
     assert float((exact - 0.919).mean()) - float(chain.joint_log_prob(theta, seen).mean()) < 0.01
@@ -163,9 +164,9 @@ def test_chains_of_files_from_before_flatness_was_learnt_are_logistic() -> None:
     assert again.flatness.max().item() < 1e-15
 
 
-def test_components_stay_logistic_where_pairs_are_few() -> None:
+def test_components_stay_logistic_where_tails_are_not_learnt() -> None:
     rng = np.random.default_rng(0)
     theta, s = (torch.as_tensor(rng.uniform(-1, 1, (400, 1)), dtype=torch.float32) for _ in range(2))
     chain = Chain(ChainShape(1, 1, n_hidden=8, n_layers=1), np.full(1, -1), np.full(1, 1), np.zeros((1, 1)))
-    train_chain(chain, theta, s, np.arange(40)[None], ChainSettings(n_steps=20, framed=False), rng)
+    train_chain(chain, theta, s, np.arange(40)[None], ChainSettings(n_steps=20, learns_tails=False), rng)
     assert chain.flatness.max().item() < 1e-15

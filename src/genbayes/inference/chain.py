@@ -38,8 +38,8 @@ NORMAL = 0.0383  # flatness with which a component of scale 0.6276 is standard n
 LOGISTIC = -40.0  # logit of a share of FLATTEST that is none and stays so: of few pairs long tails are learnt best
 FAR = 1e6  # stands for an infinite end of the support, in the same units
 ROWS_AT_ONCE = 4_096  # draws that pass through the networks together: more leave the cache
-REACH, NARROWED, WIDTH = 1.65, 0.72, 0.45  # eight components at -1.65, ..., 1.65 of weights exp(-a^2 / (2 0.72^2)) and
-# scale 0.45 are a standard normal but for 1e-4 of Kullback and Leibler's divergence
+AS_NORMALS, AS_LOGISTICS = (1.65, 0.72, 0.45), (2.16, 0.85, 0.302)  # reach r, spread q and scale: eight components at
+# -r, ..., r of weights exp(-a^2 / (2 q^2)) are a standard normal but for 1e-4 of Kullback and Leibler's divergence
 MOST_TO_START_FROM, N_REWEIGHTED = (
     20_000,
     3,
@@ -125,14 +125,15 @@ class Chain(torch.nn.Module):
         self.f = torch.nn.Parameter(torch.full((C, 1, 1), math.log(NORMAL / (FLATTEST - NORMAL))))  # begins normal
 
     @torch.no_grad()
-    def start_from_ridge(self, theta: Tensor, s: Tensor, *, framed: bool) -> None:
+    def start_from_ridge(self, theta: Tensor, s: Tensor, *, framed: bool, learns_tails: bool = False) -> None:
         """Begin with the linear regression of each parameter on what its conditional sees, and the spread around it.
 
         Args:
             theta: Scaled parameters, shape (n, k).
             s: Scaled summaries, shape (n, p).
             framed: Whether centre and spread of the components are common outputs, the latter log-linear too;
-                otherwise these stay 0, each component has its own location and scale, and all are logistic.
+                otherwise these stay 0, and each component has its own location and scale.
+            learns_tails: Whether components begin normal and learn their flatness; otherwise they stay logistic.
         """
         K, x = self.shape.n_components, torch.cat([theta, s], dim=1)[:MOST_TO_START_FROM].double()
         self.W_out.mul_(0.05)
@@ -147,10 +148,12 @@ class Chain(torch.nn.Module):
                 self.b_out[c, 0, K : 2 * K] = mean[-1] + torch.exp(log_spread[-1]) * torch.linspace(-1.2, 1.2, K)
                 self.b_out[c, 0, 2 * K : 3 * K] = log_spread[-1] + math.log(0.34)
         if framed:
-            a = torch.linspace(-REACH, REACH, K)
-            self.b_out[:, 0, :-2] = torch.cat([-0.5 * (a / NARROWED) ** 2, a, torch.full((K,), math.log(WIDTH))])
+            reach, spread, width = AS_NORMALS if learns_tails else AS_LOGISTICS
+            a = torch.linspace(-reach, reach, K)
+            self.b_out[:, 0, :-2] = torch.cat([-0.5 * (a / spread) ** 2, a, torch.full((K,), math.log(width))])
         else:
             self.W_out[..., -2:] = 0
+        if not learns_tails:
             self.f.fill_(LOGISTIC)
 
     def outputs(

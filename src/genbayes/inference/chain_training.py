@@ -14,7 +14,7 @@ it was.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -52,7 +52,8 @@ class ChainSettings:
         averaging: Decay of the running mean of the weights.
         steps_between_checks: How often held-out pairs are scored.
         patience: Checks without a gain after which a conditional is done.
-        framed: Whether centre and spread of the components of a conditional are learnt in common, and their flatness.
+        framed: Whether centre and spread of the components of a conditional are learnt in common.
+        learns_tails: Whether their flatness is learnt, too; otherwise they are logistic.
     """
 
     n_steps: int
@@ -65,6 +66,7 @@ class ChainSettings:
     steps_between_checks: int = 50
     patience: int = 8
     framed: bool = True
+    learns_tails: bool = True
 
 
 def fit_chain(
@@ -75,6 +77,8 @@ def fit_chain(
     rng: np.random.Generator,
     report: Report | None = None,
     n_stop: int | None = None,
+    *,
+    may_learn_tails: bool = True,
 ) -> tuple[Chain, list[tuple[float, float]]]:
     """A trained chain; each member has an order of the parameters and a dropout of its own.
 
@@ -86,6 +90,7 @@ def fit_chain(
         rng: Source of all randomness.
         report: Called with (step, steps, loss) now and then.
         n_stop: Number of pairs that are held out; None for `n_held_out` of all.
+        may_learn_tails: Whether tails are learnt where pairs are many; otherwise they are logistic.
 
     Returns:
         The chain, and step and held-out loss of each check.
@@ -93,6 +98,7 @@ def fit_chain(
     n, k = theta.shape
     n_stop = n_held_out(n) if n_stop is None else n_stop
     sizes, settings = recipe_for(n, k)
+    settings = replace(settings, learns_tails=settings.learns_tails and may_learn_tails)
     n_members = sizes["n_members"] if n_members is None else n_members
     orders = np.stack([np.arange(k), *(rng.permutation(k) for _ in range(n_members - 1))])
     shape = ChainShape(**{**sizes, "k": k, "n_summaries": s.shape[1], "n_members": n_members})
@@ -112,7 +118,9 @@ def recipe_for(n: int, k: int) -> tuple[dict[str, int], ChainSettings]:
     """
     if n < MANY_PAIRS:
         sizes = {"n_members": 3, "n_hidden": 48, "n_layers": 2}
-        return sizes, ChainSettings(n_steps=1_200, batch_size=128, dropout=(0.5, 0.3, 0.4), patience=6, framed=False)
+        return sizes, ChainSettings(
+            n_steps=1_200, batch_size=128, dropout=(0.5, 0.3, 0.4), patience=6, framed=False, learns_tails=False
+        )
     sizes = {"n_members": 4 if k <= MANY_PARAMETERS else 2, "n_hidden": 64, "n_layers": 2}
     # of very many pairs little is learnt by heart: training goes on until the rate has fallen, which sharpens variances
     patience = 8 if n < VERY_MANY_PAIRS else 60
@@ -155,7 +163,7 @@ def train_chain(
     M, k = chain.shape.n_members, chain.shape.k
     everything = np.arange(len(theta))
     learn = [torch.as_tensor(np.setdiff1d(everything, rows)) for rows in held_out]
-    chain.start_from_ridge(theta[learn[0]], s[learn[0]], framed=settings.framed)
+    chain.start_from_ridge(theta[learn[0]], s[learn[0]], framed=settings.framed, learns_tails=settings.learns_tails)
     x = torch.cat([theta, s], dim=1)
     batches = draw_batches(learn, settings.batch_size, [torch_generator(r) for r in rng.spawn(M)], theta.device)
     weights = FlatWeights(list(chain.parameters()))

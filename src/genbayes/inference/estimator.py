@@ -265,7 +265,10 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
 
     def _learn_chain(self, t: torch.Tensor, z: torch.Tensor, n_stop: int, rng: np.random.Generator) -> Chain:
         with show_progress("learning the posterior", self.verbose) as report:
-            chain, self.history_ = fit_chain(t, z, self.theta_scale_.edges, self.n_members, rng, report, n_stop)
+            chain, self.history_ = fit_chain(
+                t, z, self.theta_scale_.edges, self.n_members, rng, report, n_stop,
+                may_learn_tails=not isinstance(self.summary_, LearntSummary),  # no gain was measured with them
+            )  # fmt: skip
         return chain
 
     def _learn_scalar(

@@ -163,6 +163,7 @@ def test_of_few_runs_the_network_learns_residuals_of_refits_and_is_as_wide_as_th
     Z, t = model._scaled(X), model.response_scaler_.transform(y)
     assert model.spread_ == pytest.approx(model.gp_spread_ / asked_spread(model.gp_, Z, t, np.ones(30)))
     assert model.spread_ < model.gp_spread_
+    assert not model.sees_mean_  # it explains the runs themselves far too well
 
 
 def test_residuals_are_widened_for_the_length_scales_and_older_files_are_the_network_alone(fitted) -> None:

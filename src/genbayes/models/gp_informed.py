@@ -9,7 +9,8 @@ runs tell no shape, and where nothing but Gaussian noise is left, the GP's answe
 
 Noise may grow with the response, so that m is an input worth having where the GP explains something. It is the mean by
 all runs, a function of x alone. The mean without run i lies beside it by a share of that very residual, m_{-i}(x_i) -
-m(x_i) = -h_i (y_i - m_{-i}(x_i)): a network that sees x as well would read y_i off it.
+m(x_i) = -h_i (y_i - m_{-i}(x_i)): a network that sees x as well would read y_i off it. With few runs for each input
+even the mean by all runs lies too near to them, and it is left out.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class GPInformedSurrogate(ScaledSurrogate):
 
     G = (1 - w) c Phi^-1(tau) + w N(tau, z): the GP's own normal distribution and the network's, w by held-out runs.
     The network sees z = [x, m(x), log s(x)], so that noise may grow with the response itself; [x, log s(x)] where the
-    GP explains less than 15% of the variance of runs left out.
+    GP explains less than 15% of the variance of runs left out, or was refitted without tenths of few runs.
 
     Args:
         n_layers: Hidden layers of the network's f_x; None lets it choose.
@@ -137,7 +138,7 @@ class GPInformedSurrogate(ScaledSurrogate):
         self.gp_spread_ = held_out_spread(self.gp_, runs.Z, runs.y, runs.weight)
         self.spread_ = self._network_spread(runs)
         m, s, r = self._left_out_residuals(runs.Z, runs.y)
-        self.sees_mean_ = _explained(m, runs, data.weight, self._hidden(runs.Z)) > MIN_EXPLAINED
+        self.sees_mean_ = not self.gp_.is_refitted and _explained(m, runs, data.weight) > MIN_EXPLAINED
         inputs = self._network_inputs(runs.Z, s)
         self.residuals_ = self._fit_residuals(inputs, r, data.weight, rng_network)
         self.share_ = self._weigh_network(inputs, r, runs.weight)
@@ -290,11 +291,11 @@ class GPInformedSurrogate(ScaledSurrogate):
         return model
 
 
-def _explained(m: FloatArray, runs: ScaledRuns, weight: FloatArray, hidden: float) -> float:
+def _explained(m: FloatArray, runs: ScaledRuns, weight: FloatArray) -> float:
     """Share of the variance of y that the means of a GP without each run explain, (n,) -> a number.
 
-    1 - (1 + hidden)^2 sum w (y - m)^2 / sum w (y - mean)^2: errors of left-out runs are enlarged as everywhere.
+    1 - (1 + o)^2 sum w (y - m)^2 / sum w (y - mean)^2: errors of left-out runs are enlarged by o = `optimism`.
     """
     around = runs.y - np.average(runs.y, weights=weight)
-    left = (1 + hidden) * (runs.y - m)
+    left = (1 + optimism(runs.Z)) * (runs.y - m)
     return 1 - float(weight @ left**2) / float(weight @ around**2)

@@ -62,7 +62,7 @@ class BudgetSpent(GenBayesError, RuntimeError):
 
 
 class SimulatorBroken(GenBayesError, RuntimeError):
-    """So many runs failed one after another that the simulator, not the inputs, must be at fault."""
+    """So many runs failed one after another, or one ended its process, that the simulator must be at fault."""
 
 
 class GenBayesWarning(UserWarning):

@@ -1,5 +1,7 @@
 """Running simulators: the same answer whatever the parallelism, failures counted, one sentence for what is wrong."""
 
+import os
+import threading
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
@@ -14,6 +16,7 @@ from genbayes.inference import simulation
 from genbayes.inference.simulation import run_simulator
 
 THETA = np.linspace(-1, 1, 230)[:, None] * [1.0, 2.0]
+BUFFER = np.empty_like(THETA)
 
 
 def noisy(theta: Any, rng: np.random.Generator) -> Any:
@@ -30,6 +33,31 @@ def batch_fails(theta: Any, rng: np.random.Generator) -> Any:
     if (theta[:, 0] < -0.9).any():
         raise ArithmeticError("diverged")
     return theta
+
+
+def fills_its_buffer(theta: Any, rng: np.random.Generator) -> Any:
+    filled = BUFFER[: len(theta)] if theta.ndim == 2 else BUFFER[0]
+    filled[:] = theta
+    return filled
+
+
+def changes_theta(theta: Any, rng: np.random.Generator) -> Any:
+    theta *= 2
+    return theta
+
+
+def ends_its_process(theta: Any, rng: np.random.Generator) -> Any:
+    os._exit(3)
+
+
+class HoldsALock:
+    """A simulator that cannot be sent to another process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def __call__(self, theta: Any, rng: np.random.Generator) -> Any:
+        return theta
 
 
 def run(simulator: Any = noisy, **settings: Any) -> Any:
@@ -51,6 +79,19 @@ def test_a_batched_simulator_gets_blocks_that_do_not_depend_on_where_they_run(mo
     expected = run(batched=True).y
     with ThreadPoolExecutor(3) as executor:
         np.testing.assert_array_equal(run(batched=True, executor=executor).y, expected)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize(("simulator", "factor"), [(fills_its_buffer, 1.0), (changes_theta, 2.0)])
+def test_pairs_outlive_what_a_simulator_overwrites(
+    simulator: Any, factor: float, batched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulation, "BLOCK", 50)
+    theta = THETA.copy()
+    found = run_simulator(simulator, theta, np.random.default_rng(0), batched=batched)
+    np.testing.assert_array_equal(theta, THETA)
+    np.testing.assert_array_equal(found.theta, THETA)
+    np.testing.assert_array_equal(found.y, factor * THETA)
 
 
 def test_a_block_that_raises_loses_only_its_bad_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,3 +151,23 @@ def test_a_function_that_no_process_can_import_is_refused() -> None:
         pytest.raises(InvalidInput, match="importable by the executor's processes"),
     ):
         run(lambda theta, rng: theta, executor=executor)
+
+
+def test_a_simulator_that_ends_its_process_is_told_in_one_sentence() -> None:
+    with (
+        ProcessPoolExecutor(1) as executor,
+        pytest.raises(SimulatorBroken, match=r"simulator must leave the process that runs it alive, got 'A .*process"),
+    ):
+        run(ends_its_process, executor=executor)
+
+
+def test_a_simulator_that_joblib_cannot_send_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"importable by joblib's processes, .* or pass n_jobs=1"):
+        run(HoldsALock(), n_jobs=2)
+
+
+def test_an_executor_that_was_shut_down_is_refused() -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(InvalidInput, match="executor must be open, got one that refuses runs"):
+        run(executor=executor)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass
 from pickle import PicklingError
 from typing import Any
@@ -114,7 +114,8 @@ def run_simulator(
 
     Args:
         simulator: `simulator(theta, rng)` takes one row (k,) and returns (p,), a number, a series (T, c) or a set
-            (m, p) whose size may differ from run to run; with `batched` it takes (n, k) and returns (n, p).
+            (m, p) whose size may differ from run to run; with `batched` it takes (n, k) and returns (n, p). It may
+            change the theta that it is given and return the same array every time.
         theta: Parameters, shape (n, k).
         rng: Its children are handed to the runs.
         batched: Whether the simulator takes many rows at once.
@@ -177,22 +178,54 @@ def _run_parts(
     simulator: Simulator, parts: Sequence[_Part], batched: bool, executor: Executor | None, n_jobs: int | None
 ) -> Iterator[_Outcome]:
     """Outcomes in the order of the parts, each as soon as it and those before it are there."""
-    if executor is not None:
-        if n_jobs is not None:
-            raise InvalidInput("n_jobs must be None with an executor, got both; pass one of them")
-        futures = [executor.submit(_run_part, simulator, part, batched) for part in parts]
-        try:
-            for future in futures:
-                yield future.result()
-        except (PicklingError, AttributeError, TypeError) as error:
-            raise InvalidInput(
-                f"simulator must be importable by the executor's processes, got {error}; "
-                "define it in a module, or pass n_jobs instead of an executor"
-            ) from error
-        finally:
-            for future in futures:
-                future.cancel()
-        return
+    if executor is not None and n_jobs is not None:
+        raise InvalidInput("n_jobs must be None with an executor, got both; pass one of them")
+    try:
+        if executor is not None:
+            yield from _run_by_executor(simulator, parts, batched, executor)
+        else:
+            yield from _run_by_joblib(simulator, parts, batched, n_jobs)
+    except BrokenExecutor as error:
+        said = str(error).strip().partition(".")[0] or type(error).__name__
+        raise SimulatorBroken(
+            f"simulator must leave the process that runs it alive, got {said!r}; "
+            "look for a crash, an exit, too little memory, or a function that other processes cannot import"
+        ) from error
+    except (PicklingError, AttributeError, TypeError) as error:
+        where, said = "joblib's" if executor is None else "the executor's", str(error).rstrip(".")
+        instead = "n_jobs=1" if executor is None else "n_jobs instead of an executor"
+        raise InvalidInput(
+            f"simulator must be importable by {where} processes, got {said}; "
+            f"define it in a module, without locks, open files or executors in it, or pass {instead}"
+        ) from error
+
+
+def _run_by_executor(
+    simulator: Simulator, parts: Sequence[_Part], batched: bool, executor: Executor
+) -> Iterator[_Outcome]:
+    futures: list[Future[_Outcome]] = []
+    try:
+        for part in parts:
+            futures.append(_submit(executor, simulator, part, batched))
+        for future in futures:
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _submit(executor: Executor, simulator: Simulator, part: _Part, batched: bool) -> Future[_Outcome]:
+    try:
+        return executor.submit(_run_part, simulator, part, batched)
+    except BrokenExecutor:  # a part before has broken it
+        raise
+    except RuntimeError as error:
+        raise InvalidInput(f"executor must be open, got one that refuses runs ({error}); pass a new one") from error
+
+
+def _run_by_joblib(
+    simulator: Simulator, parts: Sequence[_Part], batched: bool, n_jobs: int | None
+) -> Iterator[_Outcome]:
     from joblib import Parallel, delayed
 
     jobs = (delayed(_run_part)(simulator, part, batched) for part in parts)
@@ -207,7 +240,7 @@ def _run_part(simulator: Simulator, part: _Part, batched: bool) -> _Outcome:
     assert isinstance(seeds, np.random.SeedSequence)  # of a spawned generator
     again = [np.random.default_rng(child) for child in seeds.spawn(len(part.theta))]
     try:
-        y = _real(simulator(part.theta, part.generators[0]))
+        y = _real(simulator(part.theta.copy(), part.generators[0]))
     except Exception:  # which rows are to blame is found, recorded and shown below
         return _run_rows(lambda row, rng: np.asarray(simulator(row[None], rng))[0], _Part(part.theta, again))
     if y.ndim == 0 or len(y) != len(part.theta):
@@ -225,7 +258,7 @@ def _run_rows(simulator: Simulator, part: _Part) -> _Outcome:
     errors: list[str] = []
     for row, rng in zip(part.theta, part.generators, strict=True):
         try:
-            y = np.atleast_1d(_real(simulator(row, rng)))
+            y = np.atleast_1d(_real(simulator(row.copy(), rng)))
             failed = "" if np.isfinite(y).all() else "NaN or infinity"
         except Exception as error:  # recorded, counted and shown
             failed = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
@@ -235,10 +268,10 @@ def _run_rows(simulator: Simulator, part: _Part) -> _Outcome:
 
 
 def _real(y: Any) -> FloatArray:
-    """What a run returned, as real numbers."""
+    """A copy of what a run returned, which may fill the same array again, as real numbers."""
     if np.iscomplexobj(y):
         raise TypeError("complex numbers were returned")
-    return np.asarray(y, dtype=np.float64)
+    return np.array(y, dtype=np.float64)
 
 
 def _stop_if_hopeless(rows: Sequence[Any], errors: Sequence[str]) -> None:

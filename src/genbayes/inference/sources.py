@@ -66,7 +66,8 @@ class PairSources(ABC):
 
         Args:
             simulator: `simulator(theta, rng)` takes one row (k,) and returns (p,); with `batched` it takes (n, k) and
-                returns (n, p). What it draws, it must draw from `rng`.
+                returns (n, p). What it draws, it must draw from `rng`. It may change its theta and return the same
+                array every time, for both are copied.
             n_simulations: Number of runs.
             batched: Whether the simulator takes many rows at once.
             executor: Where to run, any executor of `concurrent.futures`; None for joblib.

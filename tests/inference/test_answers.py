@@ -8,6 +8,7 @@ from scipy import stats
 
 from genbayes import Box, Campaign, InvalidInput, PosteriorEstimator
 from genbayes.errors import FewEffectiveDraws, SimulationsDropped
+from genbayes.inference import as_prior
 from genbayes.inference.emulation import FEWEST_TRIALS
 
 SD = np.sqrt(0.5)
@@ -146,6 +147,14 @@ def test_trials_of_a_campaign_teach_an_emulator_that_stands_in_for_the_simulator
     assert any("emulator of 80 trials" in note for note in estimator.notes_)
     # s1 = a + noise, so a is about 1.5^2 / (1 + 1.5^2) of it; few trials and pairs, so loosely
     assert estimator.condition([2.0, 0.0]).mean()[1] == pytest.approx(2 * 2.25 / 3.25, abs=0.6)
+
+
+def test_without_a_prior_a_campaign_has_its_space_and_its_names(campaign: Campaign) -> None:
+    estimator = PosteriorEstimator(n_members=1, random_state=0).fit_campaign(campaign, n_emulated=400)
+    assert estimator.prior is None
+    assert estimator.prior_.to_dict() == as_prior(campaign.space).to_dict()
+    assert estimator.response_names_ == ("s1", "s2")
+    assert estimator.notes_[0] == "The prior is uniform on the campaign's space."
 
 
 @pytest.mark.parametrize(

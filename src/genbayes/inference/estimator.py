@@ -128,11 +128,20 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
         """
         return self.fit_within(theta, y)
 
-    def fit_within(self, theta: ArrayLike, y: ArrayLike, region: Region | None = None) -> Self:
-        """As `fit`, from theta drawn from the prior truncated to a region of its support; None for all of it."""
+    def fit_within(
+        self, theta: ArrayLike, y: ArrayLike, region: Region | None = None, prior: Prior | None = None
+    ) -> Self:
+        """As `fit`, from theta drawn from the prior truncated to a region of its support; None for all of it.
+
+        Args:
+            theta: As of `fit`.
+            y: As of `fit`.
+            region: Where theta was drawn.
+            prior: Where theta was drawn from, if not from the estimator's own.
+        """
         self._check_settings()
         started = time.perf_counter()
-        self.prior_: Prior = as_prior(self.prior, theta)
+        self.prior_: Prior = as_prior(self.prior, theta) if prior is None else prior
         if self.recipe == "paper" and self.prior_.k > 1:
             raise InvalidInput(
                 f"recipe must be 'fast' for several parameters, got 'paper' for {self.prior_.k}; "

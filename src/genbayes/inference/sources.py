@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike
 
 from genbayes.errors import InvalidInput
 from genbayes.inference.emulation import Emulator, Trials
-from genbayes.inference.prior import as_prior
+from genbayes.inference.prior import Prior, as_prior
 from genbayes.inference.simulation import Runs, Simulator
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_count
 
 if TYPE_CHECKING:
     from genbayes.campaign import Campaign
+    from genbayes.inference.rounds import Region
 
 N_EMULATED = 10_000  # pairs from the emulator of a campaign's trials
 SIMULATING = 7  # place of the child of the seed that simulations draw from; `fit` uses the first few
@@ -39,6 +40,10 @@ class PairSources(ABC):
     @abstractmethod
     def fit(self, theta: ArrayLike, y: Any) -> Self:
         """Learn the posterior from simulated pairs."""
+
+    @abstractmethod
+    def fit_within(self, theta: ArrayLike, y: Any, region: Region | None = None, prior: Prior | None = None) -> Self:
+        """Learn the posterior under another prior than the estimator's own."""
 
     @abstractmethod
     def _fit_in_rounds(self, run: Any, n_simulations: int, y_observed: Any, rng: np.random.Generator) -> None:
@@ -99,7 +104,8 @@ class PairSources(ABC):
         """Learn the posterior of a campaign's inputs from its trials, which were chosen, not drawn from the prior.
 
         All finished trials teach an emulator of the responses given the inputs; draws from the prior are pushed
-        through it. Draws outside the campaign's space, of which no trial tells, are left out and counted.
+        through it. Responses keep their names. Draws outside the campaign's space, of which no trial tells, are left
+        out and counted.
 
         Args:
             campaign: Whose trials to learn from; a prior must name its inputs. Without a prior it is uniform on the
@@ -109,6 +115,8 @@ class PairSources(ABC):
         Returns:
             The fitted estimator.
         """
+        import pandas as pd
+
         space = as_prior(campaign.space)
         prior = space if self.prior is None else as_prior(self.prior)
         trials = Trials.of(campaign, prior.names)
@@ -117,8 +125,10 @@ class PairSources(ABC):
         theta = prior.sample(check_count(n_emulated, "n_emulated"), rng)
         place = [space.names.index(name) for name in prior.names]
         inside = ((theta >= space.lower[place]) & (theta <= space.upper[place])).all(axis=1)
-        self.fit(theta[inside], emulator.sample(theta[inside], rng))
-        self.notes_ = emulator.notes(len(trials.theta))
+        y = pd.DataFrame(emulator.sample(theta[inside], rng), columns=list(campaign.settings.responses))
+        self.fit_within(theta[inside], y, prior=prior)
+        assumed = () if self.prior is not None else ("The prior is uniform on the campaign's space.",)
+        self.notes_ = (*assumed, *emulator.notes(len(trials.theta)))
         self.dropped_ = {
             "trials failed or have no result": trials.n_unfinished,
             "draws from the prior lie outside the campaign's space": int(np.sum(~inside)),

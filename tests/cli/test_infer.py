@@ -27,6 +27,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pd.DataFrame({"s1": [0.2, 50.0], "s2": [0.5, 0.0]}).to_csv(folder / "two.csv", index=False)
     pd.DataFrame({"s1": [50.0], "s2": [0.0]}).to_csv(folder / "far.csv", index=False)
     pd.DataFrame({"s1": rng.normal(size=50), "s2": rng.normal(size=50)}).to_csv(folder / "again.csv", index=False)
+    gaps = pd.concat([y, theta], axis=1).assign(note=np.nan)
+    gaps.loc[3, "s1"] = gaps.loc[7, "a"] = np.nan
+    gaps.to_csv(folder / "gaps.csv", index=False)
+    gaps.dropna(subset=["s1", "a"]).astype(object).replace({"s2": {y["s2"][0]: "lost"}}).to_csv(
+        folder / "text.csv", index=False
+    )
+    pd.DataFrame({"s1": [0.2, np.nan], "s2": ["0.5", "lost"]}).to_csv(folder / "odd.csv", index=False)
+    pd.DataFrame({"s1": [0.2], "s3": [0.1]}).to_csv(folder / "other.csv", index=False)
     return folder
 
 
@@ -45,6 +53,14 @@ def test_fit_in_json_without_a_prior_says_which_was_taken(ask, files) -> None:
     assert answer.err.startswith("Warning: no prior was passed; taken as uniform on the box that theta fills: a in [")
     assert answer.json["prior"]["margins"][0]["name"] == "uniform"
     assert answer.json["report"]["n_pairs"] == 30
+
+
+@pytest.mark.filterwarnings("default")
+def test_rows_with_missing_cells_are_left_out_where_that_is_asked_for(ask, files) -> None:
+    words = ("infer", "fit", str(files / "gaps.csv"), *COLUMNS, *PRIOR, "-o", "p.gb", "--json", "--drop-missing")
+    answer = ask(*words)
+    assert answer.err.strip() == "Warning: dropped 2 of 300 rows (lines 5, 9) for missing cells"
+    assert (answer.json["pairs"], answer.json["dropped"]) == (298, 2)
 
 
 def test_sample_writes_draws_and_a_page_with_all_that_was_promised(ask, files, tmp_path) -> None:
@@ -112,6 +128,28 @@ def test_sample_in_json_has_every_observation(ask, files) -> None:
             "fit {}/sims.parquet --theta a,b --y s1 -o p.gb --prior a=-1:1",
             "--prior must name every parameter",
         ),
+        (
+            "fit {}/gaps.csv --theta a,b --y s1 -o p.gb",
+            "--theta must not be missing, got no value in column 'a', 1 of 300 rows (line 9); repair them, or "
+            "leave such rows out with --drop-missing",
+        ),
+        ("fit {}/gaps.csv --theta b --y s1 -o p.gb", "--y must not be missing, got no value in column 's1', 1 of 300"),
+        (
+            "fit {}/text.csv --theta b --y s1,s2 -o p.gb",
+            "--y must be numbers, got 'lost' in column 's2', 1 of 298 rows (line 2); repair them",
+        ),
+        ("fit {}/gaps.csv --theta b --y note -o p.gb --drop-missing", "table must have a row without missing cells"),
+        (
+            "sample {}/p.gb {}/odd.csv",
+            "responses in odd.csv must not be missing, got no value in column 's1', 1 of 2 rows (line 3); drop",
+        ),
+        (
+            "sample {}/p.gb {}/other.csv",
+            "other.csv must have a column for each response of infer fit ('s1', 's2'), got none for 's2'",
+        ),
+        ("sample {}/p.gb {}/one.csv -n 20000001", "--number must be at most 20,000,000 for 1 row, got 20,000,001"),
+        ("sample {}/p.gb {}/two.csv -n 10000001", "--number must be at most 10,000,000 for 2 rows, got 10,000,001"),
+        ("sample {}/p.gb {}/one.csv --predictive {}/two.csv", "--predictive must go with --report, got 'two.csv'"),
         ("sample {}/p.gb {}/two.csv --strict", "y must lie within what was simulated, got 1 of 2 rows"),
         ("sample {}/p.gb {}/two.csv --row 3", "--row must be at most 2"),
         ("sample {}/p.gb {}/sims.txt", "path must end in .csv"),

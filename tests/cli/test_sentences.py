@@ -106,7 +106,7 @@ SENTENCES = [
     (["predict", "m.gb", "named.csv"], "inputs must be columns of the table, got 'x'; did you mean 'X'?"),
     (
         ["predict", "m.gb", "gap.csv"],
-        "inputs must not be missing, got no value in column 'x', 1 of 2 rows (line 3); drop or repair them",
+        "inputs must not be missing, got no value in column 'x', 1 of 2 rows (line 3); repair them, or leave...",
     ),
     (
         ["predict", "m.gb", "taken.csv"],

@@ -20,7 +20,7 @@ from genbayes.cli.console import (
     print_table,
     shows_progress,
 )
-from genbayes.cli.options import AsJson, Quiet, Seed, parse_names, read_runs, shell_word
+from genbayes.cli.options import AsJson, DropMissing, Quiet, Seed, parse_names, read_runs, require_room, shell_word
 from genbayes.errors import InvalidInput, OutsideSimulations
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def fit(
             "The box that the parameters fill unless given.",
         ),
     ] = None,
+    drop_missing: DropMissing = False,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -79,18 +80,27 @@ def fit(
     table = read_runs(simulations, theta=parameters, y=responses)
     from genbayes import PosteriorEstimator  # after what is quickly said, which must not wait for SciPy
     from genbayes.cli.spaces import parse_prior
-    from genbayes.data import select_inputs
+    from genbayes.data import drop_missing as leave_out
+    from genbayes.data import select_numbers
 
     known = None if not prior else parse_prior(prior, parameters)
-    table = select_inputs(table, [*parameters, *responses], [])
+    kept = leave_out(table, [*parameters, *responses]) if drop_missing else table
+    drawn, simulated = select_numbers(kept, parameters, "theta"), select_numbers(kept, responses, "y")
     started = time.perf_counter()
     with interruptible(f"{output} {'was not changed' if output.exists() else 'was not written'}"):
         estimator = PosteriorEstimator(known, verbose=shows_progress(quiet or as_json), random_state=seed)
-        estimator.fit(table[parameters], table[responses])
+        estimator.fit(drawn, simulated)
         estimator.save(output)
         report = estimator.report_
     seconds = round(time.perf_counter() - started, 3)
-    facts = {"file": str(output), "pairs": estimator.n_pairs_, "theta": parameters, "y": responses, "seconds": seconds}
+    facts = {
+        "file": str(output),
+        "pairs": estimator.n_pairs_,
+        "dropped": len(table) - len(kept),
+        "theta": parameters,
+        "y": responses,
+        "seconds": seconds,
+    }
     if as_json:
         print_json(facts | {"prior": estimator.prior_.to_dict(), "report": report.to_dict()})
     elif not quiet:
@@ -123,14 +133,18 @@ def sample(
 
     Example: genbayes infer sample posterior.gb observed.csv -n 10000 -o draws.parquet --report page.html
     """
-    from genbayes.data import check_table_path, read_table, write_table
+    from genbayes.data import check_table_path, write_table
 
     reads = [posterior, observed, *([predictive] if predictive else [])]
     check_paths(reads, {"--output": output, "--report": report})
     if output is not None:
         check_table_path(output)
+    if predictive is not None and report is None:
+        raise InvalidInput(f"--predictive must go with --report, got {predictive.name!r} without a page to show it on")
+    require_room(n, 1, "--number")
     estimator = _load(posterior)
-    table = _responses(estimator, read_table(observed))
+    table = _responses(estimator, observed)
+    require_room(n, len(table), "--number")
     if row > len(table):
         raise InvalidInput(f"--row must be at most {len(table)}, the observations in {observed.name}, got {row}")
     with warnings.catch_warnings():
@@ -166,10 +180,19 @@ def _load(path: Path) -> PosteriorEstimator:
     return found
 
 
-def _responses(estimator: PosteriorEstimator, table: pd.DataFrame) -> pd.DataFrame:
-    from genbayes.data.columns import select_inputs
+def _responses(estimator: PosteriorEstimator, path: Path) -> pd.DataFrame:
+    """The responses of a table, whose columns may stand in any order and beside others."""
+    from genbayes.data import read_table, select_numbers
+    from genbayes.validation import list_some, suggest
 
-    return select_inputs(table, list(estimator.response_names_), [])
+    table, names = read_table(path), list(estimator.response_names_)
+    missing = [name for name in names if name not in table.columns]
+    if missing:
+        raise InvalidInput(
+            f"{path.name} must have a column for each response of infer fit ({list_some(names)}), got none for "
+            f"{missing[0]!r}{suggest(missing[0], table.columns)}"
+        )
+    return select_numbers(table, names, f"responses in {path.name}")
 
 
 def _table_of_draws(posterior: Posterior, n: int, seed: int) -> pd.DataFrame:
@@ -187,10 +210,9 @@ def _table_of_draws(posterior: Posterior, n: int, seed: int) -> pd.DataFrame:
 def _write_report(
     page: Path, estimator: PosteriorEstimator, table: pd.DataFrame, row: int, observed: Path, predictive: Path | None
 ) -> None:
-    from genbayes.data import read_table
     from genbayes.report import write_inference
 
-    simulated = None if predictive is None else _responses(estimator, read_table(predictive)).to_numpy()
+    simulated = None if predictive is None else _responses(estimator, predictive).to_numpy()
     which = f"row {row} of {observed.name}" if len(table) > 1 else observed.name
     y = table.iloc[row - 1].to_numpy()
     with warnings.catch_warnings():

@@ -50,6 +50,8 @@ RENAMED = {
     "y_bounds": "--bounds",
 }
 # `categorical`, categorical=, n_members=5 and y_bounds=(0, None) as the library writes them; no user's word in quotes.
+DROP, LEAVE_OUT = "; drop or repair them", "; repair them, or leave such rows out with --drop-missing"
+MOST_DRAWS = 20_000_000  # in all rows together: about 400 MB of CSV
 NAMED = re.compile(r"`(\w+)`|(?<![-'\w])([a-z_]+)=(?:\[[^]]*\]|\([^)]*\)|'?([\w.-]*)'?)")
 
 
@@ -82,6 +84,8 @@ def name_options(sentence: str, options: Collection[str], typed: Collection[str]
         option = option_of(found[1] or found[2])
         return f"{option} {found[3] or ''}".strip() if option in options else found[0]
 
+    if "--drop-missing" in options and " must not be missing, " in sentence:
+        sentence = sentence.replace(DROP, LEAVE_OUT)
     argument, must, rest = NAMED.sub(advise, sentence).partition(" must ")
     is_typed = option_of(argument) in {word.partition("=")[0] for word in typed} & set(options)
     return (option_of(argument) if is_typed else argument) + must + rest
@@ -110,6 +114,20 @@ def split_runs(
     if len(y) < MIN_ROWS:
         raise InvalidInput(f"At least {MIN_ROWS} runs are needed; the table has {len(y)}")
     return X, y, len(table) - len(y)
+
+
+def require_room(n: int, n_rows: int, option: str) -> None:
+    """Refuse more draws than a table can sensibly hold, before any is drawn.
+
+    Example:
+        >>> require_room(10**9, 2, "--samples")
+        Traceback (most recent call last):
+        genbayes.errors.InvalidInput: --samples must be at most 10,000,000 for 2 rows, got 1,000,000,000; ask for fewer
+    """
+    if n * n_rows > MOST_DRAWS:
+        most = MOST_DRAWS // n_rows
+        rows = f"{n_rows:,} row{'s' if n_rows > 1 else ''}"
+        raise InvalidInput(f"{option} must be at most {most:,} for {rows}, got {n:,}; ask for fewer")
 
 
 def load_surrogate(path: Path) -> Any:

@@ -19,7 +19,7 @@ from genbayes.cli.console import (
     print_warning,
     standard_output,
 )
-from genbayes.cli.options import AsJson, DropMissing, ModelFile, load_surrogate, parse_levels
+from genbayes.cli.options import AsJson, DropMissing, ModelFile, load_surrogate, parse_levels, require_room
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from genbayes.distribution import PredictiveDistribution
 
 
-MOST_DRAWS = 20_000_000  # in all rows together: about 400 MB of CSV
 SHOWN_ROWS = 20  # of a table printed in a terminal
 
 
@@ -60,7 +59,7 @@ def predict(
     from genbayes.seeding import as_generator
 
     levels = parse_levels(quantiles)
-    _require_room(samples, 1)
+    require_room(samples, 1, "--samples")
     check_paths([model, new], {"--output": output})
     if output is not None:
         check_table_path(output)
@@ -68,7 +67,7 @@ def predict(
     table = read_table(new)
     if drop_missing:
         table = leave_out(table, input_names(surrogate, list(table.columns)))
-    _require_room(samples, len(table))
+    require_room(samples, len(table), "--samples")
     X = take_inputs(surrogate, table)
     far = int(surrogate.extrapolates(X).sum())
     rng = as_generator(seed)
@@ -88,14 +87,6 @@ def predict(
         print_facts(f"Predicted {len(result):,} rows", {"table": str(output), "new columns": ", ".join(answers)})
     else:
         _show(result, list(answers))
-
-
-def _require_room(n_samples: int, n_rows: int) -> None:
-    """Refuse more draws than a table can sensibly hold, before any is drawn."""
-    if n_samples * n_rows > MOST_DRAWS:
-        most = MOST_DRAWS // n_rows
-        rows = f"{n_rows:,} row{'s' if n_rows > 1 else ''}"
-        raise InvalidInput(f"--samples must be at most {most:,} for {rows}, got {n_samples:,}; ask for fewer")
 
 
 def _answers(

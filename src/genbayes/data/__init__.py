@@ -9,6 +9,7 @@ from genbayes.data.columns import (
     learn_categories,
     require_variation,
     select_inputs,
+    select_numbers,
     split_target,
 )
 from genbayes.data.extrapolation import InputCoverage
@@ -33,6 +34,7 @@ __all__ = [
     "read_table",
     "require_variation",
     "select_inputs",
+    "select_numbers",
     "split_target",
     "write_table",
 ]

@@ -102,6 +102,26 @@ def select_inputs(
     return X
 
 
+def select_numbers(frame: pd.DataFrame, names: Sequence[str], role: str) -> pd.DataFrame:
+    """The named columns in the order asked for, if all are there and hold finite numbers only.
+
+    Args:
+        frame: The table.
+        names: The columns.
+        role: What the user knows them as; refusals begin with it.
+
+    Example:
+        >>> import pandas as pd
+        >>> select_numbers(pd.DataFrame({"a": ["1"], "b": [2], "note": ["x"]}), ["b", "a"], "theta").to_dict("list")
+        {'b': [2.0], 'a': [1.0]}
+    """
+    import pandas as pd
+
+    for name in names:
+        require_column(name, frame, role)
+    return pd.DataFrame({name: _numbers(frame[name], f"{role} must be numbers").astype(np.float64) for name in names})
+
+
 def drop_missing(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """The rows without a missing cell in the named columns; a `RowsDropped` warning counts the others.
 
@@ -179,7 +199,7 @@ def _numbers(column: pd.Series, rule: str, cure: str = "repair them") -> pd.Seri
     """A column as finite numbers; text is refused with the first places where it stands."""
     import pandas as pd
 
-    _check_cells(column, rule.split()[0])
+    _check_cells(column, rule.partition(" must ")[0])
     if column.dtype.kind in "mMc":  # times, dates, complex numbers
         raise InvalidInput(f"{rule}, got {column.dtype} in column {column.name!r}")
     values = pd.to_numeric(column, errors="coerce")

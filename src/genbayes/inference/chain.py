@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -319,14 +320,13 @@ class Mixtures:
         u = self._unit(t[..., None])
         g = warp(u, self.flatness)
         inside = self.logit - self.log_scale + log_slope(u, self.flatness) - g - 2 * torch.nn.functional.softplus(-g)
-        return torch.logsumexp(inside, dim=-1) - torch.logsumexp(self._log_mass(), dim=-1)
+        return torch.logsumexp(inside, dim=-1) - self._log_total
 
     def cdf(self, t: Tensor) -> Tensor:
         """Levels tau = (F(t) - F(lo)) / (F(hi) - F(lo)), (...) -> (...); 0 below the support and 1 above."""
         at = torch.minimum(torch.maximum(t[..., None], self.lower), self.upper)
-        log_mass = self._log_mass()
-        below = self.logit + self._log_between(self.lower, at)
-        return torch.exp(torch.logsumexp(below, dim=-1) - torch.logsumexp(log_mass, dim=-1))
+        below = self.logit + self._log_below(at)
+        return torch.exp(torch.logsumexp(below, dim=-1) - self._log_total)
 
     def ppf(self, tau: Tensor) -> Tensor:
         """Quantiles, by bisection within the support or 50 scales of the components, (...) -> (...)."""
@@ -352,8 +352,9 @@ class Mixtures:
         if not self.is_bounded:
             return mu + torch.exp(log_scale) * unwarp(torch.log(v) - torch.log1p(-v), f)
         a, b = (lower - mu) * torch.exp(-log_scale), (upper - mu) * torch.exp(-log_scale)
-        width = warped_width(a, b, (upper - lower) * torch.exp(-log_scale), f)
-        a, b = warp(a, f), warp(b, f)
+        r_a, r_b = warp_root(a, f), warp_root(b, f)
+        width = warped_width(a, b, (upper - lower) * torch.exp(-log_scale), r_a, r_b, f)
+        a, b = a * r_a, b * r_b
         log_D = log_sigmoid_difference(a, b, width)
         log_sigmoid = torch.nn.functional.logsigmoid
         g = torch.logaddexp(log_sigmoid(a), torch.log(v) + log_D)
@@ -361,24 +362,46 @@ class Mixtures:
         return torch.minimum(torch.maximum(mu + torch.exp(log_scale) * unwarp(g, f), lower), upper)
 
     def _unit(self, t: Tensor) -> Tensor:
-        return (t - self.mu) * torch.exp(-self.log_scale)
+        return (t - self.mu) * self._inverse_scale
+
+    @cached_property
+    def _inverse_scale(self) -> Tensor:
+        return torch.exp(-self.log_scale)
 
     def _log_mass(self) -> Tensor:
         """Log weights of the components within the support, up to the same constant, (..., K)."""
         if not self.is_bounded:
             return self.logit
-        return self.logit + self._log_between(self.lower, self.upper)
+        return self.logit + self._log_below(self.upper)
 
-    def _log_between(self, low: Tensor, high: Tensor) -> Tensor:
-        """Log mass of each component between two points, (..., K)."""
-        a, b, f = self._unit(low), self._unit(high), self.flatness
-        width = warped_width(a, b, (high - low) * torch.exp(-self.log_scale), f)
-        return log_sigmoid_difference(warp(a, f), warp(b, f), width)
+    @cached_property
+    def _log_total(self) -> Tensor:
+        """Log of the sum of these weights, (...)."""
+        return torch.logsumexp(self._log_mass(), dim=-1)
+
+    @cached_property
+    def _at_lower(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Of the lower end: u, the root in g(u), and the log mass of each component above it, each (..., K)."""
+        a = self._unit(self.lower)
+        root = warp_root(a, self.flatness)
+        return a, root, torch.nn.functional.logsigmoid(-(a * root))
+
+    def _log_below(self, t: Tensor) -> Tensor:
+        """Log mass of each component between the lower end and t, (..., K); `log_sigmoid_difference`."""
+        (a, r_a, above), b = self._at_lower, self._unit(t)
+        r_b = warp_root(b, self.flatness)
+        w = warped_width(a, b, (t - self.lower) * self._inverse_scale, r_a, r_b, self.flatness)
+        return torch.nn.functional.logsigmoid(b * r_b) + above + log_share(w)
 
 
 def warp(u: Tensor, f: Tensor) -> Tensor:
     """g(u) = u sqrt(1 + f u^2): the logit of a component's probability below u."""
-    return u * torch.sqrt(1 + f * u * u)
+    return u * warp_root(u, f)
+
+
+def warp_root(u: Tensor, f: Tensor) -> Tensor:
+    """sqrt(1 + f u^2), the root in g(u)."""
+    return torch.sqrt(1 + f * u * u)
 
 
 def unwarp(g: Tensor, f: Tensor) -> Tensor:
@@ -392,16 +415,20 @@ def log_slope(u: Tensor, f: Tensor) -> Tensor:
     return torch.log1p(2 * bent) - 0.5 * torch.log1p(bent)
 
 
-def warped_width(a: Tensor, b: Tensor, width: Tensor, f: Tensor) -> Tensor:
+def warped_width(a: Tensor, b: Tensor, width: Tensor, r_a: Tensor, r_b: Tensor, f: Tensor) -> Tensor:
     """g(b) - g(a) = width (r_b + f a (a + b) / (r_a + r_b)), r = sqrt(1 + f u^2), width = b - a: nothing cancels."""
-    r_a, r_b = torch.sqrt(1 + f * a * a), torch.sqrt(1 + f * b * b)
     return width * (r_b + f * a * (a + b) / (r_a + r_b))
 
 
 def log_sigmoid_difference(a: Tensor, b: Tensor, width: Tensor) -> Tensor:
     """log(sigmoid(b) - sigmoid(a)) = log sigmoid(b) + log sigmoid(-a) + log(1 - e^-width), width = b - a >= 0."""
     log_sigmoid = torch.nn.functional.logsigmoid
-    return log_sigmoid(b) + log_sigmoid(-a) + torch.log(-torch.expm1(-width.clamp(min=1e-12)))
+    return log_sigmoid(b) + log_sigmoid(-a) + log_share(width)
+
+
+def log_share(width: Tensor) -> Tensor:
+    """log(1 - e^-width)."""
+    return torch.log(-torch.expm1(-width.clamp(min=1e-12)))
 
 
 def _linear_normal(x: Tensor, t: Tensor, *, is_even: bool) -> tuple[Tensor, Tensor]:

@@ -7,18 +7,19 @@ average the conditionals over such draws, and quantiles invert them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from scipy.stats import qmc
 
 from genbayes.arrays import FloatArray
 from genbayes.errors import InvalidInput, NotFinite
 from genbayes.inference.answers import PosteriorAnswers
-from genbayes.inference.chain import Chain, Mixtures
+from genbayes.inference.chain import Chain
+from genbayes.inference.margins import N_MARGIN, Margins, even_noise, margins_of
 from genbayes.inference.prior import Prior
 from genbayes.inference.scales import ThetaScale
 from genbayes.seeding import RandomState, as_generator, torch_generator
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
     from genbayes.inference.estimator import PosteriorEstimator
 
 N_QUADRATURE = 4_096  # evenly spread draws that moments are read from
-N_MARGIN = 512  # of them whose conditionals make a margin
 MOST_VALUES = 4_000_000  # numbers held at once: observations are taken in blocks beyond
-N_HALVINGS = 45  # of the bracket of a quantile: to 1e-13 of its width
 
 
 class Posterior(PosteriorAnswers):
@@ -113,14 +112,16 @@ class Posterior(PosteriorAnswers):
     def ppf(self, tau: ArrayLike) -> FloatArray:
         """Quantiles of each margin: scalar tau -> (k,), m levels -> (k, m); for many observations (o, ...) before."""
         levels = check_tau(tau)
-        q = np.concatenate([margins.ppf(np.atleast_1d(levels)) for margins in self._margins()])
-        q = self.theta_scale.inverse(np.swapaxes(q, 1, 2))
+        one_way, other_way = np.atleast_1d(levels), 1 - np.atleast_1d(levels)
         falling = self.theta_scale.falls  # log(upper - theta) turns the order round
-        if falling.any():
-            turned = np.concatenate([margins.ppf(1 - np.atleast_1d(levels)) for margins in self._margins()])
-            q[..., falling] = self.theta_scale.inverse(np.swapaxes(turned, 1, 2))[..., falling]
-        q = np.swapaxes(q, 1, 2)
-        return self._drop(q[..., 0] if levels.ndim == 0 else q)
+        found = []
+        for margins in self._margins():
+            q = margins.ppf(one_way)
+            if falling.any():
+                q[:, falling] = margins.ppf(other_way)[:, falling]
+            found.append(np.swapaxes(q, 1, 2))
+        theta = np.swapaxes(self.theta_scale.inverse(np.concatenate(found)), 1, 2)
+        return self._drop(theta[..., 0] if levels.ndim == 0 else theta)
 
     def cdf(self, theta: ArrayLike) -> FloatArray:
         """Distribution functions of the margins, shapes as in `log_prob` with k values a point: (k,) -> (k,)."""
@@ -148,17 +149,17 @@ class Posterior(PosteriorAnswers):
         n = N_QUADRATURE
         while n > N_MARGIN and n * self.n_observations * self.prior.k > 5 * MOST_VALUES:
             n //= 2
-        noise = _even_noise(n, self.prior.k).expand(self.n_observations, -1, -1, -1)
+        noise = even_noise(n, self.prior.k).expand(self.n_observations, -1, -1, -1)
         return self._parameters(self.chain.transport(self.s, noise))
 
     def _parameters(self, t: torch.Tensor) -> FloatArray:
         return self.theta_scale.inverse(t.numpy().astype(np.float64))
 
-    def _margins(self) -> list[Margins]:
-        """Margins of blocks of observations."""
+    def _margins(self) -> Iterator[Margins]:
+        """Margins of blocks of observations, one block in memory at a time."""
         a_row = N_MARGIN * self.prior.k * self.chain.shape.n_components
         size = max(1, MOST_VALUES // a_row)
-        return [margins_of(self.chain, block) for block in self.s.split(size)]
+        return (margins_of(self.chain, block) for block in self.s.split(size))
 
     def _points(self, theta: ArrayLike) -> tuple[FloatArray, bool]:
         """Points for each observation, (o, n, k), and whether one point was given, not a row of them."""
@@ -174,65 +175,6 @@ class Posterior(PosteriorAnswers):
 
     def _drop(self, values: FloatArray) -> FloatArray:
         return np.asarray(values[0] if self.is_single else values)
-
-
-class Margins:
-    """Margins of the posterior of each observation: means of the chain's conditionals over draws.
-
-    Args:
-        mixtures: Conditionals of each parameter at each draw, of shape (k, o, n).
-    """
-
-    def __init__(self, mixtures: Mixtures) -> None:
-        self.mixtures = mixtures
-        self.n_observations = mixtures.mu.shape[1]
-
-    def cdf(self, t: FloatArray) -> FloatArray:
-        """Distribution functions on the scaled line, (o, k, m) -> (o, k, m)."""
-        at = torch.as_tensor(t, dtype=torch.float32).permute(1, 0, 2)  # (k, o, m)
-        found = [self.mixtures.cdf(at[..., i : i + 1]).mean(dim=-1) for i in range(at.shape[-1])]
-        return torch.stack(found, dim=-1).permute(1, 0, 2).double().numpy()
-
-    def ppf(self, tau: FloatArray) -> FloatArray:
-        """Quantiles on the scaled line at m levels, (m,) -> (o, k, m), by halving a bracket."""
-        mixtures = self.mixtures
-        reach = 50 * torch.exp(mixtures.log_scale)
-        low = torch.maximum((mixtures.mu - reach).amin(dim=(2, 3)), mixtures.lower[..., 0, 0]).T.double().numpy()
-        high = torch.minimum((mixtures.mu + reach).amax(dim=(2, 3)), mixtures.upper[..., 0, 0]).T.double().numpy()
-        low, high = (np.repeat(end[..., None], len(tau), axis=2) for end in (low, high))
-        for _ in range(N_HALVINGS):
-            middle = (low + high) / 2
-            is_low = self.cdf(middle) < tau
-            low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
-        return np.asarray((low + high) / 2)
-
-
-@torch.no_grad()
-def margins_of(chain: Chain, s: torch.Tensor) -> Margins:
-    """The margins of the posteriors given scaled summaries, shape (o, q)."""
-    k, o = chain.shape.k, len(s)
-    noise = _even_noise(N_MARGIN if k > 1 else N_MARGIN // 4, k).expand(o, -1, -1, -1)
-    theta = chain.transport(s, noise)
-    parts = []
-    for m, at in enumerate(chain.parts(theta.shape[1])):
-        drawn = theta[:, at]
-        if at.start == at.stop:  # a member of hardly any weight
-            continue
-        x = torch.cat([drawn, s[:, None].expand(-1, drawn.shape[1], -1)], dim=2).reshape(1, -1, k + s.shape[1])
-        steps = slice(m * k, (m + 1) * k)
-        found = chain.as_mixtures(chain.outputs(x.expand(k, -1, -1), steps), steps)
-        place = torch.argsort(chain.target[steps])  # from the member's order to that of the parameters
-        flatness = found.flatness.expand(-1, o * drawn.shape[1], -1)
-        parts.append([v[place].view(k, o, -1, v.shape[-1]) for v in (found.logit, found.mu, found.log_scale, flatness)])
-    logit, mu, log_scale, flatness = (torch.cat(values, dim=2) for values in zip(*parts, strict=True))
-    lower, upper = (edge[:, None, None, None] for edge in (chain.lower, chain.upper))
-    return Margins(Mixtures(logit, mu, log_scale, lower, upper, flatness, is_bounded=chain.is_bounded))
-
-
-def _even_noise(n: int, k: int) -> torch.Tensor:
-    """Evenly spread noise, a scrambled Sobol sequence, always the same, (n, k, 2)."""
-    points = qmc.Sobol(2 * k, scramble=True, rng=np.random.default_rng(0)).random_base2(int(np.ceil(np.log2(n))))[:n]
-    return torch.as_tensor(points.reshape(n, k, 2), dtype=torch.float32).clamp_(1e-7, 1 - 1e-7)
 
 
 def _require_numbers(found: FloatArray, what: str) -> FloatArray:

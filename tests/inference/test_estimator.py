@@ -84,6 +84,42 @@ def test_quantiles_and_distribution_functions_of_margins_invert_each_other(fitte
     np.testing.assert_allclose(share, np.broadcast_to(tau, (2, 2, 4)), atol=0.02)
 
 
+def test_points_with_names_are_read_by_name(fitted: PosteriorEstimator) -> None:
+    posterior, (a, b) = fitted.condition([0.7, -0.2]), fitted.prior_.names
+    point = [0.6, -0.1]
+    frame, series = pd.DataFrame({b: [point[1]], a: [point[0]]}), pd.Series({b: point[1], a: point[0]})
+    assert posterior.log_prob(frame)[0] == posterior.log_prob(point)
+    assert posterior.log_prob(series) == posterior.log_prob(dict(series)) == posterior.log_prob(point)
+    np.testing.assert_array_equal(posterior.cdf(frame)[0], posterior.cdf(point))
+    assert posterior.region(0.9).contains(frame)[0] == posterior.region(0.9).contains(point)
+    with pytest.raises(InvalidInput, match="theta must have the values .*, got c; rename or drop some"):
+        posterior.log_prob({"c": 0.1})
+    with pytest.raises(InvalidInput, match=r"as many values for each name, got shapes \(\) and \(2,\)"):
+        posterior.log_prob({a: [0.1, 0.2], b: 0.1})
+
+
+@pytest.mark.parametrize("y", [[0.7, -0.2], [[0.7, -0.2], [-0.9, 0.9]]], ids=["one", "many"])
+def test_answers_for_one_parameter_are_asked_for_by_name_or_number(fitted: PosteriorEstimator, y: Any) -> None:
+    posterior = fitted.condition(y)
+    for j, name in enumerate(posterior.names):
+        np.testing.assert_array_equal(posterior.ppf([0.1, 0.4], margin=name), posterior.ppf([0.1, 0.4])[..., j, :])
+        np.testing.assert_array_equal(posterior.ppf(0.5, margin=j), posterior.ppf(0.5)[..., j])
+        np.testing.assert_array_equal(posterior.interval(0.8, margin=name)[1], posterior.interval(0.8)[1][..., j])
+        np.testing.assert_array_equal(posterior.mean(name), posterior.mean()[..., j])
+        np.testing.assert_array_equal(posterior.std(name), posterior.std()[..., j])
+    with pytest.raises(InvalidInput, match="margin must be a parameter"):
+        posterior.ppf(0.5, margin="c")
+
+
+def test_a_summary_has_a_row_for_each_parameter_by_its_name(fitted: PosteriorEstimator) -> None:
+    posterior, name = fitted.condition([0.7, -0.2]), fitted.prior_.names[1]
+    table = posterior.summary(0.8)
+    assert list(table.columns) == ["mean", "sd", "q0.1", "q0.5", "q0.9"]
+    assert table.loc[name, "q0.9"] == posterior.interval(0.8, margin=name)[1]
+    many = fitted.condition([[0.7, -0.2], [-0.9, 0.9]])
+    assert many.summary().loc[(1, name), "mean"] == many.mean(name)[1]
+
+
 def test_margins_and_supports_of_every_kind_of_prior_are_kept() -> None:
     prior = [stats.lognorm(0.5), stats.norm(0, 2), stats.uniform(3, 1), stats.weibull_max(2.0, loc=5.0)]
     rng = np.random.default_rng(0)

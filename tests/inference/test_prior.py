@@ -123,13 +123,20 @@ def test_a_constant_parameter_fills_no_box() -> None:
 def test_columns_of_a_frame_are_found_by_name() -> None:
     prior = as_prior({"a": stats.norm(0, 1), "b": stats.uniform(5, 1)})
     assert prior.take(pd.DataFrame({"b": [5.5], "a": [0.1]})).tolist() == [[0.1, 5.5]]
-    assert prior.take(pd.DataFrame({"u": [0.1], "v": [5.5]})).tolist() == [[0.1, 5.5]]
+    assert prior.take({"b": [5.5], "a": [0.1]}).tolist() == [[0.1, 5.5]]
 
 
-def test_columns_of_which_only_some_are_the_prior_s_are_not_taken_by_position() -> None:
+def test_columns_or_parameters_that_are_only_numbered_are_taken_by_position() -> None:
+    prior, unnamed = as_prior(Box({"a": (0, 1), "b": (5, 6)})), as_prior([stats.uniform(0, 1), stats.uniform(5, 1)])
+    assert prior.take(pd.DataFrame([[0.1, 5.5]])).tolist() == [[0.1, 5.5]]
+    assert unnamed.take(pd.DataFrame({"u": [0.1], "v": [5.5]})).tolist() == [[0.1, 5.5]]
+
+
+@pytest.mark.parametrize("columns", [["B", "a"], ["u", "v"], ["a", "a"], ["a", "b", "c"]], ids=str)
+def test_columns_that_are_not_those_of_the_prior_are_not_taken_by_position(columns: list[str]) -> None:
     prior = as_prior({"a": stats.norm(0, 1), "b": stats.norm(0, 1)})
-    with pytest.raises(InvalidInput, match="theta must have the columns a, b, got B, a; rename"):
-        prior.take(pd.DataFrame({"B": [0.5], "a": [0.1]}))
+    with pytest.raises(InvalidInput, match=f"theta must have the columns a, b, got {', '.join(columns)}; rename"):
+        prior.take(pd.DataFrame([[0.1, 0.5, 0.3][: len(columns)]], columns=columns))
 
 
 @pytest.mark.parametrize(

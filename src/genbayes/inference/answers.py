@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from genbayes.arrays import BoolArray, FloatArray
 from genbayes.errors import InvalidInput, MissingExtra
 from genbayes.inference.importance import WeightedDraws, evaluate, weigh
+from genbayes.inference.named import in_order
 from genbayes.inference.prior import Prior
 from genbayes.inference.regions import MarginRegion, Region, density_limit, margin_limits, margin_number
 from genbayes.inference.simulation import Simulator, run_simulator
@@ -96,7 +97,7 @@ class PosteriorAnswers(ABC):
         """Corner plot: margins on the diagonal, regions of 50% and 90% of pairs of parameters below it.
 
         Args:
-            truth: A point to mark, shape (k,); None for none.
+            truth: A point to mark, shape (k,), or a dictionary by name; None for none.
             n: Number of draws.
             random_state: Seed of the draws.
 
@@ -106,7 +107,8 @@ class PosteriorAnswers(ABC):
         from genbayes.plotting import plot_corner
 
         draws = self._draws_of_one(n, random_state, "plot")
-        return plot_corner(draws, self.names, truth=truth, support=(self.prior.lower, self.prior.upper))
+        at = None if truth is None else in_order(truth, self.names, "truth")
+        return plot_corner(draws, self.names, truth=at, support=(self.prior.lower, self.prior.upper))
 
     def predictive(
         self,

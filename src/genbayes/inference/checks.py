@@ -8,7 +8,7 @@ file keeps the held-out pairs, so that they give the same answer after loading.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,9 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from genbayes.arrays import BoolArray, FloatArray
-from genbayes.errors import InvalidInput, UnreadableFile
+from genbayes.errors import UnreadableFile
 from genbayes.inference.calibration import CalibrationReport, check_calibration, nearest_reference
+from genbayes.inference.named import in_order
 from genbayes.inference.novelty import ROW, Novelty
 from genbayes.inference.prior import Prior
 from genbayes.inference.regions import N_DRAWS, density_scores, margin_levels
@@ -146,18 +147,7 @@ class CheckedEstimator(ABC):
 
     def _in_order(self, y: Any) -> Any:
         """Observations whose values have names, a frame, a series or a dictionary, in the order of the fit."""
-        wanted = list(self.response_names_)
-        if isinstance(y, Mapping):
-            if sorted(map(str, y)) != sorted(wanted):
-                raise InvalidInput(
-                    f"y must have the values {', '.join(wanted)}, got {', '.join(map(str, y)) or 'none'}"
-                )
-            return [y[name] for name in wanted]
-        labels = y.columns if hasattr(y, "columns") else y.index if hasattr(y, "iloc") else ()
-        found = sorted(map(str, labels))
-        if hasattr(y, "columns") and found != sorted(wanted) and set(found) & set(wanted):
-            raise InvalidInput(f"y must have the columns {', '.join(wanted)}, got {', '.join(map(str, labels))}")
-        return y[wanted] if len(labels) and found == sorted(wanted) else y
+        return in_order(y, self.response_names_, "y")
 
     def _require_fit(self) -> None:
         if not hasattr(self, "held_out_"):

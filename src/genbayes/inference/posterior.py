@@ -20,12 +20,16 @@ from genbayes.errors import InvalidInput, NotFinite
 from genbayes.inference.answers import PosteriorAnswers
 from genbayes.inference.chain import Chain
 from genbayes.inference.margins import N_MARGIN, Margins, even_noise, margins_of
+from genbayes.inference.named import in_order
 from genbayes.inference.prior import Prior
+from genbayes.inference.regions import margin_number
 from genbayes.inference.scales import ThetaScale
 from genbayes.seeding import RandomState, as_generator, torch_generator
 from genbayes.validation import check_array, check_count, check_level, check_tau
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from genbayes.inference.estimator import PosteriorEstimator
 
 N_QUADRATURE = 4_096  # evenly spread draws that moments are read from
@@ -81,7 +85,8 @@ class Posterior(PosteriorAnswers):
         """Log density; -inf outside the support.
 
         Args:
-            theta: One point (k,) or many (n, k), the same for every observation; or (o, n, k), its own for each.
+            theta: One point (k,) or many (n, k), the same for every observation; or (o, n, k), its own for each. A
+                frame or a dictionary is read by its names.
 
         Returns:
             One value a point: () or (n,); for many observations (o,) or (o, n).
@@ -96,21 +101,29 @@ class Posterior(PosteriorAnswers):
         found = np.where(inside, found + self.theta_scale.log_slope(safe), -np.inf)
         return self._drop(_require_numbers(found[:, 0] if drop else found, "densities"))
 
-    def mean(self) -> FloatArray:
-        """Posterior means, (k,); for many observations (o, k)."""
-        return self._drop(self._draws.mean(axis=1))
+    def mean(self, margin: str | int | None = None) -> FloatArray:
+        """Posterior means, (k,); for many observations (o, k); of one parameter, by name or number, () or (o,)."""
+        return self._of(margin, self._drop(self._draws.mean(axis=1)))
 
     def cov(self) -> FloatArray:
         """Posterior covariances, (k, k); for many observations (o, k, k)."""
         away = self._draws - self._draws.mean(axis=1, keepdims=True)
         return self._drop(np.einsum("oni,onj->oij", away, away) / (away.shape[1] - 1))
 
-    def std(self) -> FloatArray:
-        """Posterior standard deviations, (k,); for many observations (o, k)."""
-        return np.asarray(self._draws.std(axis=1, ddof=1))[0 if self.is_single else slice(None)]
+    def std(self, margin: str | int | None = None) -> FloatArray:
+        """Posterior standard deviations, shapes as those of `mean`."""
+        return self._of(margin, self._drop(self._draws.std(axis=1, ddof=1)))
 
-    def ppf(self, tau: ArrayLike) -> FloatArray:
-        """Quantiles of each margin: scalar tau -> (k,), m levels -> (k, m); for many observations (o, ...) before."""
+    def ppf(self, tau: ArrayLike, margin: str | int | None = None) -> FloatArray:
+        """Quantiles of each margin.
+
+        Args:
+            tau: One level, or m of them.
+            margin: Name or number of a parameter, for its quantiles alone; None for all.
+
+        Returns:
+            For one level (k,), for m of them (k, m), without k for one margin; for many observations (o, ...) before.
+        """
         levels = check_tau(tau)
         one_way, other_way = np.atleast_1d(levels), 1 - np.atleast_1d(levels)
         falling = self.theta_scale.falls  # log(upper - theta) turns the order round
@@ -121,7 +134,8 @@ class Posterior(PosteriorAnswers):
                 q[:, falling] = margins.ppf(other_way)[:, falling]
             found.append(np.swapaxes(q, 1, 2))
         theta = np.swapaxes(self.theta_scale.inverse(np.concatenate(found)), 1, 2)
-        return self._drop(theta[..., 0] if levels.ndim == 0 else theta)
+        found_all = self._drop(theta[..., 0] if levels.ndim == 0 else theta)
+        return self._of(margin, found_all, axis=-1 - levels.ndim)
 
     def cdf(self, theta: ArrayLike) -> FloatArray:
         """Distribution functions of the margins, shapes as in `log_prob` with k values a point: (k,) -> (k,)."""
@@ -137,11 +151,36 @@ class Posterior(PosteriorAnswers):
         tau = np.where(points <= lower, 0.0, np.where(points >= upper, 1.0, tau))
         return self._drop(tau[:, 0] if drop else tau)
 
-    def interval(self, level: float = 0.9) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper end of the central interval of each margin, each (k,); for many observations (o, k)."""
+    def interval(self, level: float = 0.9, margin: str | int | None = None) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper end of the central interval of each margin, each (k,); for many observations (o, k).
+
+        Args:
+            level: Probability inside, 0.9 for 90%.
+            margin: Name or number of a parameter, for its interval alone, ends () or (o,); None for all.
+        """
         tail = (1 - check_level(level)) / 2
-        q = self.ppf([tail, 1 - tail])
+        q = self.ppf([tail, 1 - tail], margin)
         return q[..., 0], q[..., 1]
+
+    def summary(self, level: float = 0.9) -> pd.DataFrame:
+        """Mean, standard deviation, median and central interval of each parameter by its name, a data frame to print.
+
+        Args:
+            level: Probability inside the interval.
+
+        Returns:
+            A row a parameter with the columns mean, sd, q0.5 and, for level=0.9, q0.05 and q0.95; for many observations
+            their number, from 0, comes before the name in the index.
+        """
+        import pandas as pd
+
+        tail = (1 - check_level(level)) / 2
+        columns = ["mean", "sd", *(f"q{tau:.4g}" for tau in (tail, 0.5, 1 - tail))]
+        values = [self.mean(), self.std(), *np.moveaxis(self.ppf([tail, 0.5, 1 - tail]), -1, 0)]
+        index = pd.Index(self.names, name="parameter")
+        if not self.is_single:
+            index = pd.MultiIndex.from_product([range(self.n_observations), index], names=["observation", "parameter"])
+        return pd.DataFrame({name: np.ravel(value) for name, value in zip(columns, values, strict=True)}, index=index)
 
     @cached_property
     def _draws(self) -> FloatArray:
@@ -163,6 +202,7 @@ class Posterior(PosteriorAnswers):
 
     def _points(self, theta: ArrayLike) -> tuple[FloatArray, bool]:
         """Points for each observation, (o, n, k), and whether one point was given, not a row of them."""
+        theta = in_order(theta, self.names, "theta")
         axes = min(max(np.ndim(theta), 1), 3)
         points = check_array(theta, "theta", ("(k,)", "(n, k)", "(o, n, k)")[axes - 1])
         if points.shape[-1] != self.prior.k or (axes == 3 and len(points) not in (1, self.n_observations)):
@@ -172,6 +212,10 @@ class Posterior(PosteriorAnswers):
             )
         drop, points = points.ndim == 1, np.atleast_2d(points)
         return np.broadcast_to(points, (self.n_observations, *points.shape[-2:])), drop
+
+    def _of(self, margin: str | int | None, values: FloatArray, axis: int = -1) -> FloatArray:
+        """Values of one margin among those of all, which stand along an axis; all for None."""
+        return values if margin is None else np.asarray(np.take(values, margin_number(margin, self.names), axis=axis))
 
     def _drop(self, values: FloatArray) -> FloatArray:
         return np.asarray(values[0] if self.is_single else values)

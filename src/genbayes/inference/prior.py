@@ -20,6 +20,7 @@ from genbayes.arrays import BoolArray, FloatArray
 from genbayes.data import Box
 from genbayes.data.box import Linear, Log
 from genbayes.errors import InvalidInput, PriorAssumed, UnreadableFile
+from genbayes.inference.named import in_order
 from genbayes.validation import check_array, describe_rows, suggest
 
 ACCEPTED = "frozen SciPy distributions (one per parameter), a frozen multivariate_normal or multivariate_t, or a Box"
@@ -105,7 +106,8 @@ class Prior:
     def take(self, theta: Any) -> FloatArray:
         """Parameters as users give them, (n, k) inside the support, or why they are none.
 
-        A data frame is read by its column names where it has those of the prior, by position where it has none of them.
+        A data frame is read by the names of its columns, which must be those of the prior, in any order; by position
+        where columns or parameters are only numbered.
 
         Example:
             >>> as_prior(Box.unit(1)).take([[0.5], [1.5]])
@@ -147,15 +149,8 @@ class Prior:
 
     def _rows(self, theta: Any) -> FloatArray:
         """Finite numbers of shape (n, k)."""
-        columns = getattr(theta, "columns", None)
-        if columns is not None and sorted(map(str, columns)) == sorted(self.names):
-            theta = theta[list(self.names)]
-        elif columns is not None and set(map(str, columns)) & set(self.names):
-            raise InvalidInput(
-                f"theta must have the columns {', '.join(self.names)}, got {', '.join(map(str, columns))}; "
-                "rename or drop columns, or pass an array"
-            )
-        values = np.asarray(theta, dtype=object if columns is not None else None)
+        is_frame = hasattr(theta, "columns")
+        values = np.asarray(in_order(theta, self.names, "theta"), dtype=object if is_frame else None)
         if values.ndim == 1 and self.k == 1:
             values = values[:, None]
         rows = check_array(values, "theta", "(n, k)")

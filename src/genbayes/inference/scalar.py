@@ -84,22 +84,22 @@ class QuantilePosterior(Posterior):
         found = np.where(inside, found, -np.inf)
         return self._drop(found[:, 0] if drop else found)
 
-    def mean(self) -> FloatArray:
+    def mean(self, margin: str | int | None = None) -> FloatArray:
         """Posterior mean, (1,); for many observations (o, 1)."""
-        return self._drop(self.distribution.mean()[:, None])
+        return self._of(margin, self._drop(self.distribution.mean()[:, None]))
 
     def cov(self) -> FloatArray:
         """Posterior variance, (1, 1); for many observations (o, 1, 1)."""
         return self._drop(self.distribution.var()[:, None, None])
 
-    def std(self) -> FloatArray:
+    def std(self, margin: str | int | None = None) -> FloatArray:
         """Posterior standard deviation, (1,); for many observations (o, 1)."""
-        return self._drop(self.distribution.std()[:, None])
+        return self._of(margin, self._drop(self.distribution.std()[:, None]))
 
-    def ppf(self, tau: ArrayLike) -> FloatArray:
+    def ppf(self, tau: ArrayLike, margin: str | int | None = None) -> FloatArray:
         """Quantiles: scalar tau -> (1,), m levels -> (1, m); for many observations (o, ...) before."""
-        q = self.distribution.ppf(check_tau(tau))
-        return self._drop(q[:, None])
+        levels = check_tau(tau)
+        return self._of(margin, self._drop(self.distribution.ppf(levels)[:, None]), axis=-1 - levels.ndim)
 
     def cdf(self, theta: ArrayLike) -> FloatArray:
         """Levels of points, (1,) -> (1,)."""

@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genbayes.auto.report import Entry, SelectionReport, _distance, _reasons, sparse_regions
+from genbayes.auto.candidates import Candidate, Clock, Trials
+from genbayes.auto.race import Findings
+from genbayes.auto.report import Entry, SelectionReport, _distance, _reasons, sparse_regions, write_report
 from genbayes.auto.stacking import Stack
+from genbayes.data.dataset import Dataset
+from genbayes.models.registry import Facts
 
 REPORT = SelectionReport(
     entries=(
@@ -72,6 +76,52 @@ def test_weights_in_percent_sum_to_100_wherever_they_are_told(weights: tuple[flo
     stack = Stack("average", np.array(weights), np.zeros(60), 1.0)
     joined = " ".join(_reasons(entries, stack, (0.0, 0.0), 60, None))
     assert all(f"({weight})" in joined for weight in report.weights if len(told) > 1 and weight != "-")
+
+
+def told(compared: dict[str, tuple[float, float]], chosen: str, **notes: str) -> SelectionReport:
+    """The report on candidates with such errors on the 20 rows that decided, and on 20 others; NaN for not scored."""
+    n, rows = 40, np.arange(20)
+    data = Dataset(np.linspace(0, 1, n)[:, None], np.zeros(n), np.ones(n))
+    candidates = [Candidate(name, name, lambda seed: None) for name in compared]
+    trials = Trials(candidates, data, np.arange(n) % 5, list(range(len(candidates))), Clock(None), lambda _: None)
+    for name, errors in compared.items():
+        wiggle = 0.01 * np.cos(len(name) + np.arange(n))  # so that differences have a standard error
+        trials.trials[name].q[:] = (np.repeat(errors, 20) + wiggle)[:, None]
+        trials.trials[name].part, trials.trials[name].note = object(), notes.get(name, "")
+    scores = trials.scores(chosen)[rows]
+    stack = Stack("single", np.ones(1), scores)
+    return write_report(trials, [chosen], stack, rows, trials.trials[chosen].q[rows], Findings(), Facts(n, 1), ["x"])
+
+
+def test_the_lag_is_that_on_the_rows_that_decided() -> None:
+    report = told({"gp": (1.0, 5.0), "network": (1.2, 1.0)}, "gp")
+    gp, network = report.entries
+    assert report.reason.startswith(
+        "The gp had the lowest CRPS on 20 rows that no model had seen; next was the network"
+    )
+    assert network.behind == pytest.approx(0.2, abs=0.01)
+    assert (gp.crps, network.crps) == (pytest.approx(1.0, abs=0.01), pytest.approx(1.2, abs=0.01))
+    assert gp.n_scored == network.n_scored == report.n_scored == 20
+
+
+def test_who_was_scored_on_no_row_that_decided_is_compared_on_its_own() -> None:
+    late = told({"gp": (1.0, 2.0), "network": (np.nan, 3.0)}, "gp").entries[1]
+    assert (late.n_scored, late.behind) == (20, pytest.approx(1.0, abs=0.02))
+
+
+def test_a_simpler_choice_is_not_said_to_be_the_best() -> None:
+    report = told({"gp": (1.001, 1.0), "deeper": (1.0, 1.0)}, "gp")
+    assert report.reason.startswith("The deeper had the lowest CRPS on 20 rows")
+    assert "The chosen model is the gp, which is simpler." in report.reason
+    assert all(entry.behind >= 0 for entry in report.entries if entry.behind is not None)
+
+
+def test_who_was_given_up_with_a_lower_score_is_no_rival() -> None:
+    report = told({"gp": (1.0, 1.0), "network": (0.5, 0.5), "trees": (2.0, 2.0)}, "gp", network="RuntimeError: cold")
+    said = (
+        "The gp had the lowest CRPS of those that could be chosen on 20 rows that no model had seen; next was the trees"
+    )
+    assert report.reason.startswith(said)
 
 
 def test_a_twin_of_the_best_scored_the_same_and_was_not_given_up() -> None:

@@ -76,10 +76,10 @@ class Entry:
     Attributes:
         name: Its key.
         title: What it is.
-        crps: Mean out-of-fold CRPS, None if it has none.
+        crps: Mean out-of-fold CRPS on the rows that decided, as far as it was scored on them; None if it has none.
         crps_se: Its standard error.
-        n_scored: Rows it was scored on.
-        behind: Mean paired difference to the best candidate's score, on the rows both were scored on.
+        n_scored: Rows behind it.
+        behind: Mean paired difference to the score of the best that could be chosen, on these rows.
         behind_se: Standard error of that difference.
         seconds: Time of all its fits.
         weight: Its weight in the model, 0 if it has none.
@@ -266,8 +266,8 @@ def write_report(
     """
     data = trials.data
     weights = dict(zip(names, stack.weights.tolist(), strict=True))
-    best = trials.scores(min(names, key=lambda name: float(trials.scores(name)[rows] @ data.weight[rows])))
-    entries = sorted((_entry(trials, name, weights.get(name, 0.0), best) for name in trials.trials), key=_order)
+    best = _best_scores(trials, rows)
+    entries = sorted((_entry(trials, name, weights.get(name, 0.0), best, rows) for name in trials.trials), key=_order)
     mean, se = mean_and_error(stack.scores, data.weight[rows])
     diagnostics = diagnose(QuantileFunction(LEVELS, unseen), data.y[rows], data.weight[rows])
     caution = f" With {len(rows)} rows this is known only roughly." if len(rows) < FEW_ROWS else ""
@@ -293,9 +293,19 @@ def write_report(
     )
 
 
-def _entry(trials: Trials, name: str, weight: float, best: FloatArray) -> Entry:
+def _best_scores(trials: Trials, rows: IntArray) -> FloatArray:
+    """Scores of the candidate that is best on the rows that decided, of all that could be chosen, shape (n,)."""
+    whole = [name for name in trials.alive if not trials.trials[name].n_learnt] or trials.alive
+    compared = [scores for scores in map(trials.scores, whole) if np.isfinite(scores[rows]).all()]
+    return min(compared, key=lambda scores: float(scores[rows] @ trials.data.weight[rows]))
+
+
+def _entry(trials: Trials, name: str, weight: float, best: FloatArray, rows: IntArray) -> Entry:
+    """What a candidate scored on the rows that decided; on others only if it was scored on none of these."""
     trial, scores = trials.trials[name], trials.scores(name)
     known = np.isfinite(scores)
+    decided = known & np.isin(np.arange(len(known)), rows)
+    known = decided if decided.any() else known
     mean, se = mean_and_error(scores[known], trials.data.weight[known]) if known.any() else (None, None)
     both = known & np.isfinite(best)
     behind, behind_se = mean_and_error((scores - best)[both], trials.data.weight[both]) if both.any() else (None, None)
@@ -340,9 +350,13 @@ def _reasons(
         return [f"Only the {best.title} was tried."]
     told = [f"Only quick versions finished in {limit:g} s."] if limit and QUICK in best.note else []
     on = f"on {n_rows:,} rows that no model had seen"
-    rivals = sorted((e for e in scored if e is not best), key=lambda e: (e.lag in TWINS, e.behind or 0.0))
-    if rivals:
-        told.append(f"The {best.title} had the lowest CRPS {on}{_distance(best, rivals[0])}.")
+    lower = [e for e in entries if e.behind is not None and e.behind < 0 and e.lag not in TWINS]  # they were given up
+    rivals = sorted(
+        (e for e in scored if e is not best and e not in lower), key=lambda e: (e.lag in TWINS, e.behind or 0.0)
+    )
+    if rivals or lower:
+        whose = " of those that could be chosen" if lower else ""
+        told.append(f"The {best.title} had the lowest CRPS{whose} {on}{_distance(best, *rivals[:1])}.")
     elif stopped := [entry.title for entry in entries if entry.note.startswith("stopped")]:
         what = f"{', '.join(stopped[:-1])} and {stopped[-1]}" if len(stopped) > 1 else stopped[0]
         told.append(f"The {best.title} was out of reach for the {what}, which did not finish.")
@@ -362,8 +376,10 @@ def _reasons(
     return told
 
 
-def _distance(best: Entry, second: Entry) -> str:
-    """How far the second is behind, and whether that is more than chance."""
+def _distance(best: Entry, second: Entry | None = None) -> str:
+    """How far the second is behind, and whether that is more than chance; nothing if there is none."""
+    if second is None:
+        return ""
     assert second.behind is not None
     assert second.behind_se is not None
     if second.lag in TWINS:

@@ -1,6 +1,7 @@
 """Running simulators: the same answer whatever the parallelism, failures counted, one sentence for what is wrong."""
 
 import os
+import sys
 import threading
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -13,7 +14,7 @@ import pytest
 from genbayes import InvalidInput
 from genbayes.errors import SimulationsDropped, SimulatorBroken
 from genbayes.inference import simulation
-from genbayes.inference.simulation import run_simulator
+from genbayes.inference.simulation import Tally, run_simulator
 
 THETA = np.linspace(-1, 1, 230)[:, None] * [1.0, 2.0]
 BUFFER = np.empty_like(THETA)
@@ -108,6 +109,16 @@ def test_failed_runs_are_dropped_counted_and_warned_of() -> None:
     assert found.tally.n_failed == int((theta < 0).sum())
     with pytest.warns(SimulationsDropped, match=r"38 of 100 simulations failed .*ArithmeticError: diverged"):
         found.tally.warn()
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_run_that_asks_the_program_to_end_has_failed_like_others(batched: bool) -> None:
+    def leaves(theta: Any, rng: np.random.Generator) -> Any:
+        if np.min(theta) < -1.9:
+            sys.exit("diverged")
+        return theta
+
+    assert run(leaves, batched=batched).tally == Tally(230, int((THETA[:, 1] < -1.9).sum()), "SystemExit: diverged")
 
 
 def test_few_failures_are_counted_without_a_warning() -> None:

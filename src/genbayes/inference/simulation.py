@@ -241,7 +241,7 @@ def _run_part(simulator: Simulator, part: _Part, batched: bool) -> _Outcome:
     again = [np.random.default_rng(child) for child in seeds.spawn(len(part.theta))]
     try:
         y = _real(simulator(part.theta.copy(), part.generators[0]))
-    except Exception:  # which rows are to blame is found, recorded and shown below
+    except (Exception, SystemExit):  # which rows are to blame is found, recorded and shown below
         return _run_rows(lambda row, rng: np.asarray(simulator(row[None], rng))[0], _Part(part.theta, again))
     if y.ndim == 0 or len(y) != len(part.theta):
         raise InvalidInput(
@@ -260,7 +260,7 @@ def _run_rows(simulator: Simulator, part: _Part) -> _Outcome:
         try:
             y = np.atleast_1d(_real(simulator(row.copy(), rng)))
             failed = "" if np.isfinite(y).all() else "NaN or infinity"
-        except Exception as error:  # recorded, counted and shown
+        except (Exception, SystemExit) as error:  # recorded, counted and shown
             failed = f"{type(error).__name__}: {error}"[:LONGEST_ERROR]
         rows.append(None if failed else y)
         errors += [failed] if failed else []

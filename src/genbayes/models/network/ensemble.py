@@ -8,10 +8,12 @@ training rows a little too well states them too close together.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from scipy.optimize import brentq
 from torch import Tensor
 
 from genbayes.arrays import FloatArray
@@ -26,7 +28,7 @@ from genbayes.models.network.loss import check_loss
 if TYPE_CHECKING:
     from genbayes.models.network.fit import Rows
 
-MOST_ROWS_TO_PAIR = 400  # by which the gain of pooling is known well enough
+MOST_ROWS_TO_PAIR = 400
 WIDEST_SPREAD = 3.0  # factor of the quantiles' distances that is tried
 N_CHECK_LEVELS = 17  # by which held-out rows are scored during training: a third of the price of 49
 
@@ -117,16 +119,17 @@ def undo_standardisation(q: Tensor, levels: tuple[FloatArray, FloatArray], scale
     return a * q.double() + b
 
 
-def as_if_pooled(q: Tensor, holder: Tensor, t: Tensor) -> FloatArray:
+def as_if_pooled(q: Tensor, holder: Tensor, t: Tensor, fresh: Tensor) -> FloatArray:
     """Quantiles of rows by the member that held each out, as good as those of all members together would be.
 
-    h + s (o - h), h the quantiles of the member that had not seen the row and o the mean of the others, with the
-    largest s that lowers the mean CRPS by no more than pooling the members would.
+    h + s (o - h), h the quantiles of the member that had not seen the row and o the mean of the others, with the share
+    s that lowers the mean CRPS by what pooling the members would, or by less if none does.
 
     Args:
         q: Quantiles of K members at the levels of `GRID`, shape (K, n, m).
         holder: The member that held each row out, shape (n,).
         t: Responses on the same scale, shape (n,).
+        fresh: Quantiles of the members at `mirrored_inputs`, shape (K, r, m).
 
     Returns:
         Quantiles, shape (n, m).
@@ -137,39 +140,69 @@ def as_if_pooled(q: Tensor, holder: Tensor, t: Tensor) -> FloatArray:
     if members < 3:
         return np.asarray(h.double().cpu().numpy())
     o = (q.sum(dim=0) - h) / (members - 1)
-    gain = gain_of_pooling(q, holder)
+    gain = gain_of_pooling(q, holder, fresh)
     tau = torch.as_tensor(GRID, dtype=q.dtype, device=q.device)
 
-    def crps(table: Tensor) -> float:
-        inner = table[:, N_TAIL:-N_TAIL]  # equally spaced levels
+    def crps(share: float) -> float:
+        inner = (h + share * (o - h))[:, N_TAIL:-N_TAIL]  # equally spaced levels
         return float(2 * check_loss(t.unsqueeze(1) - inner, tau[N_TAIL:-N_TAIL]).mean())
 
-    shares = np.linspace(0.0, 1.0, 21)
-    falls = [crps(h) - crps(h + float(s) * (o - h)) for s in shares]
-    within = [s for s, fall in zip(shares, falls, strict=True) if fall <= gain]
-    return np.asarray((h + float(max(within)) * (o - h)).double().cpu().numpy())
+    alone = crps(0.0)
+    share = 1.0
+    if gain <= 0:
+        share = 0.0
+    elif alone - crps(1.0) > gain:  # convex in the share: it crosses the gain once
+        share = float(brentq(lambda s: alone - crps(s) - gain, 0.0, 1.0, xtol=1e-3))
+    return np.asarray((h + share * (o - h)).double().cpu().numpy())
 
 
-def gain_of_pooling(q: Tensor, holder: Tensor) -> float:
-    """How much less CRPS the pool of K members has than one of them, (K, n, m) and (n,) -> a number.
+def gain_of_pooling(q: Tensor, holder: Tensor, fresh: Tensor) -> float:
+    """How much less CRPS the pool of K members has than one of them; arguments as those of `as_if_pooled`.
 
     E CRPS(F_k) - E CRPS(F) = E int (F_k - F)^2 for the pool F of members that differ by chance (Krogh & Vedelsby 1995
-    have it for squared errors): (1 - 1/K) v, v the variance of F_k. It is measured between those members that have seen
-    the row, which all lean towards its response alike, so y is not needed; int (F_a - F_b)^2 = 2 v for two of them.
+    have it for squared errors): (1 - 1/K) v, v the variance of F_k. It is measured between members, so y is not needed.
+    Where they have seen a row they all lean towards its response, and without noise differ by half of what they do at a
+    new one; at mirrored inputs v is right, but rows that members held out have chosen where these stopped, and flatter
+    them a little. The mean of the two makes scores of held-out rows those of new rows.
     """
     members, n, _ = q.shape
-    rows = torch.linspace(0, n - 1, min(n, MOST_ROWS_TO_PAIR)).long()
+    rows = some_rows(n)
     inner = q[:, rows, N_TAIL:-N_TAIL]
     seen = torch.stack([(holder[rows] + j) % members for j in range(1, members)])  # members that learnt each row
-    tables = inner[seen, torch.arange(len(rows))]  # (K - 1, r, m)
+    variances = [_variance(inner[seen, torch.arange(len(rows))]), _variance(fresh[:, :, N_TAIL:-N_TAIL])]
+    return (1 - 1 / members) * sum(variances) / 2
+
+
+def _variance(tables: Tensor) -> float:
+    """Variance of distributions that differ by chance, by neighbours among them, (K, r, m) -> a number."""
     apart = []
-    for a in range(len(tables) - 1):
-        A, B = tables[a], tables[a + 1]
+    for A, B in pairwise(tables):
         between = (A.unsqueeze(2) - B.unsqueeze(1)).abs().mean(dim=(1, 2))
         within = [(T.unsqueeze(2) - T.unsqueeze(1)).abs().mean(dim=(1, 2)) for T in (A, B)]
-        apart.append(between - 0.5 * (within[0] + within[1]))  # int (F_a - F_b)^2
-    variance = 0.5 * float(torch.stack(apart).mean())
-    return max(0.0, (1 - 1 / members) * variance)
+        apart.append(between - 0.5 * (within[0] + within[1]))  # int (F_a - F_b)^2 = 2 v for two of them
+    return max(0.0, 0.5 * float(torch.stack(apart).mean()))
+
+
+def mirrored_inputs(Z: FloatArray) -> FloatArray:
+    """Inputs as far from all runs as new runs are: some runs' nearest ones, mirrored about them, (n, p) -> (r, p).
+
+    Example:
+        >>> mirrored_inputs(np.array([[0.0], [1.0], [3.0]])).ravel()
+        array([0., 2., 3.])
+    """
+    from scipy.spatial import cKDTree
+
+    distinct = np.unique(Z, axis=0)
+    if len(distinct) == 1:
+        return distinct
+    about = distinct[some_rows(len(distinct)).numpy()]
+    nearest = distinct[cKDTree(distinct).query(about, k=2)[1][:, 1]]
+    return np.asarray(np.clip(2 * about - nearest, distinct.min(axis=0), distinct.max(axis=0)))
+
+
+def some_rows(n: int) -> Tensor:
+    """Numbers of at most 400 of n rows, by which the gain of pooling is known well enough."""
+    return torch.linspace(0, n - 1, min(n, MOST_ROWS_TO_PAIR)).long()
 
 
 @torch.no_grad()

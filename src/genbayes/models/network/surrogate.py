@@ -31,6 +31,7 @@ from genbayes.models.network.ensemble import (
     distribution_of_run,
     member_means,
     member_quantiles,
+    mirrored_inputs,
     undo_standardisation,
 )
 from genbayes.models.network.fit import train_paper
@@ -287,9 +288,10 @@ class QuantileSurrogate(ScaledSurrogate):
         rows = np.flatnonzero(holder[number] >= 0)
         if self.features_:
             return rows, self._out_of_fold_by_regime(number[rows], holder[number[rows]])
-        q = member_quantiles(self.network_, self.input_scaler_.transform(X[rows]), self.spread_)
+        Z = self.input_scaler_.transform(X)
+        q, fresh = (member_quantiles(self.network_, part, self.spread_) for part in (Z[rows], mirrored_inputs(Z)))
         t = torch.as_tensor(self.response_scaler_.transform(y[rows]), dtype=q.dtype)
-        table = as_if_pooled(q, torch.as_tensor(holder[number[rows]]), t)
+        table = as_if_pooled(q, torch.as_tensor(holder[number[rows]]), t, fresh)
         table += CHOSEN_LENGTH / len(y) * (table[:, len(GRID) // 2] - t.double().numpy())[:, None]
         return rows, QuantileFunction(GRID, self.response_scaler_.inverse(table), support=self.response_scaler_.bounds)
 

@@ -278,3 +278,15 @@ def test_the_mean_has_the_kernel_that_suits_it_with_uneven_noise(mean: Any, kern
     gp = fit_heteroskedastic_gp(runs, rng, kernel="squared-exponential")
     assert not gp.is_homoskedastic
     assert gp.latent.kernel == kernel
+
+
+def test_runs_that_contradict_a_quiet_one_beside_them_do_not_blow_up_the_variance() -> None:
+    """The noise is learnt from 700 runs; another, beside one of hardly any noise, asked for a variance of 8,000."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(860, 2))
+    is_quiet = X[:, 0] < 0.5
+    y = np.sin(4 * X[:, 0]) + X[:, 1] + np.where(is_quiet, 1e-3, 0.3) * rng.standard_normal(860)
+    X, y = np.vstack([X, X[is_quiet][:6] + 1e-3]), np.append(y, y[is_quiet][:6] + 0.3 * rng.standard_normal(6))
+    model = HeteroskedasticGP(random_state=0).fit(X, y)
+    assert not model.gp_.is_homoskedastic
+    assert model.gp_.latent.parameters.variance < 100

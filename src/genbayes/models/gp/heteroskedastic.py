@@ -239,10 +239,13 @@ def _left_out_scores(gp: FittedHeteroskedasticGP, runs: Replicates) -> FloatArra
 def _condition(
     gp: NoisyGP, runs: Replicates, learnt: Replicates, rng: np.random.Generator, exact_limit: int
 ) -> FittedGP:
-    """The mean process given all runs, each with the noise found for its input."""
-    used = runs if len(runs) <= exact_limit else learnt  # runs that mean and process variance are estimated from
-    ratios = noise_ratios(gp.noise.predict(used.Z)[0])
-    profile = exact_profile(used, gp.length, ratios, with_gradient=False, correlation=CORRELATIONS[gp.kernel])
+    """The mean process given all runs, each with the noise found for its input.
+
+    Mean and process variance are those of the runs that the noise was learnt from: elsewhere a run may lie beside
+    another of hardly any noise and contradict it, which only an immense variance would explain.
+    """
+    ratios = noise_ratios(gp.noise.predict(learnt.Z)[0])
+    profile = exact_profile(learnt, gp.length, ratios, with_gradient=False, correlation=CORRELATIONS[gp.kernel])
     parameters = GPParameters(gp.length, 1.0, profile.variance, profile.mean)
     count = runs.count / noise_ratios(gp.noise.predict(runs.Z)[0])
     return FittedGP.at(parameters, Replicates(runs.Z, runs.mean, count, runs.scatter), rng, exact_limit, gp.kernel)

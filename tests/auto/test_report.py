@@ -2,17 +2,20 @@
 
 import json
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genbayes import AutoSurrogate, PredictiveDistribution
 from genbayes.auto.candidates import Candidate, Clock, Trials
 from genbayes.auto.race import Findings
 from genbayes.auto.report import Entry, SelectionReport, _distance, _reasons, sparse_regions, write_report
 from genbayes.auto.stacking import Stack
 from genbayes.data.dataset import Dataset
+from genbayes.models import StationaryGP
 from genbayes.models.registry import Facts
 
 REPORT = SelectionReport(
@@ -192,3 +195,23 @@ def test_categories_are_not_looked_at() -> None:
 def test_the_lag_is_told_in_words_where_rounding_made_it(behind, error, said: str) -> None:
     entry = Entry("gp", "stationary GP", 0.022, 0.002, 24, behind, error, 0.5, 0.0)
     assert entry.lag == said
+
+
+class FailsOnAll:
+    """Fits 55 runs, but no more."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
+        if len(y) > 55:
+            raise MemoryError("too large")
+        self.gp = StationaryGP(random_state=0).fit(X, y)
+        return self
+
+    def predict_distribution(self, X: np.ndarray) -> PredictiveDistribution:
+        return self.gp.predict_distribution(X)
+
+
+def test_who_was_chosen_and_then_fails_on_all_runs_is_reported_with_its_score() -> None:
+    X = np.random.default_rng(0).uniform(size=(60, 1))
+    report = AutoSurrogate(candidates={"mine": FailsOnAll()}, random_state=0).fit(X, np.sin(5 * X[:, 0])).report_
+    assert report.entries[0].behind == 0
+    assert "too large" in report.entries[0].note

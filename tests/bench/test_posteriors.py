@@ -31,6 +31,8 @@ class Exact:
 
         def sample(n: int, random_state: int) -> np.ndarray:
             rng = np.random.default_rng(random_state)
+            if self.summary is None and np.ndim(y) == 1:  # one observation of the linear task
+                return y / 2 + np.sqrt(0.05) * rng.standard_normal((n, 10))
             if self.summary is None:
                 return rng.normal(size=(len(y), n, self.k))
             density = posteriors._density_of_series if self.summary == "series" else posteriors._density_of_sample
@@ -55,11 +57,18 @@ class Exact:
 
 @pytest.fixture
 def small(monkeypatch) -> None:
-    for name, value in {"PosteriorEstimator": Exact, "N_PAIRS": 300, "N_TESTS": 4, "N_GRID": 60}.items():
+    for name, value in {
+        "PosteriorEstimator": Exact,
+        "N_PAIRS": 300,
+        "SIZES": (300,),
+        "N_LINEAR": 300,
+        "N_TESTS": 4,
+        "N_GRID": 60,
+    }.items():
         monkeypatch.setattr(posteriors, name, value)
 
 
-@pytest.mark.parametrize("part", ["sample", "series", "weights", "campaign", "draws"])
+@pytest.mark.parametrize("part", ["sample", "series", "linear", "weights", "campaign", "draws"])
 def test_an_exact_estimator_meets_every_target(part, small, monkeypatch) -> None:
     monkeypatch.setattr(posteriors, "N_TRIALS", 12)
     lines = list(parts_of("posteriors")[part]())

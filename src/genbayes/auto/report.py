@@ -266,7 +266,7 @@ def write_report(
     """
     data = trials.data
     weights = dict(zip(names, stack.weights.tolist(), strict=True))
-    best = _best_scores(trials, rows)
+    best = _best_scores(trials, names, rows)
     entries = sorted((_entry(trials, name, weights.get(name, 0.0), best, rows) for name in trials.trials), key=_order)
     mean, se = mean_and_error(stack.scores, data.weight[rows])
     diagnostics = diagnose(QuantileFunction(LEVELS, unseen), data.y[rows], data.weight[rows])
@@ -293,10 +293,13 @@ def write_report(
     )
 
 
-def _best_scores(trials: Trials, rows: IntArray) -> FloatArray:
-    """Scores of the candidate that is best on the rows that decided, of all that could be chosen, shape (n,)."""
-    whole = [name for name in trials.alive if not trials.trials[name].n_learnt] or trials.alive
-    compared = [scores for scores in map(trials.scores, whole) if np.isfinite(scores[rows]).all()]
+def _best_scores(trials: Trials, names: Sequence[str], rows: IntArray) -> FloatArray:
+    """Scores of the candidate that is best on the rows that decided, of all that could be chosen, shape (n,).
+
+    Those that were weighed are among them even if their fit to all runs, which comes last, has failed.
+    """
+    whole = [name for name in trials.alive if not trials.trials[name].n_learnt]
+    compared = [scores for scores in map(trials.scores, {*whole, *names}) if np.isfinite(scores[rows]).all()]
     return min(compared, key=lambda scores: float(scores[rows] @ trials.data.weight[rows]))
 
 

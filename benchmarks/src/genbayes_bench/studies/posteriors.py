@@ -15,12 +15,15 @@ import numpy as np
 
 from genbayes import PosteriorEstimator
 from genbayes.arrays import FloatArray
+from genbayes_bench.inference import moment_errors
 from genbayes_bench.problems.inference import TASKS, Task, draw_prior
 from genbayes_bench.studies.lines import Line, Part, mean_text
 
 BY_NAME = {task.name: task for task in TASKS}
 STREAM = 1_320
 N_PAIRS, N_TESTS, N_DRAWS = 10_000, 50, 2_000
+SIZES = (10_000, 50_000)  # sets or series to learn from: runs that cost nothing
+N_LINEAR, N_EXACT = 50_000, 100_000  # pairs, and draws so many that chance errs by less than half a percent
 N_GRID = 400  # points of a parameter where a posterior is integrated
 N_SERIES = 200  # points of a series
 N_OUTSIDE = 1_000  # observations, inside and outside
@@ -57,18 +60,20 @@ def measure_sample() -> Iterator[Line]:
     """A normal sample with unknown mean and log standard deviation: one estimator for 5 to 500 observations."""
     from scipy.stats import uniform
 
-    rng, prior = np.random.default_rng([STREAM, 1]), (uniform(-3, 6), uniform(-1, 2))
-    theta = draw_prior(prior, N_PAIRS, rng)
-    sizes = np.exp(rng.uniform(np.log(5), np.log(501), N_PAIRS)).astype(int)
-    sets = [_normal_sample(row, m, rng) for row, m in zip(theta, sizes, strict=True)]
-    started = time.process_time()
-    estimator = PosteriorEstimator(prior, summary="set", random_state=0).fit(theta, sets)
-    seconds = time.process_time() - started
-    for m in (5, 50, 500):
-        truth = draw_prior(prior, N_TESTS, rng)
-        tests = [_normal_sample(row, m, rng) for row in truth]
-        exact = [exact_moments(_density_of_sample(y[:, 0]), *_ends(prior)) for y in tests]
-        yield _line(f"normal sample of {m}", estimator, tests, exact, 0.05, f"{N_PAIRS:,} sets, {seconds:.0f} cpu s")
+    for n in SIZES:
+        rng, prior = np.random.default_rng([STREAM, 1]), (uniform(-3, 6), uniform(-1, 2))
+        theta = draw_prior(prior, n, rng)
+        sizes = np.exp(rng.uniform(np.log(5), np.log(501), n)).astype(int)
+        sets = [_normal_sample(row, m, rng) for row, m in zip(theta, sizes, strict=True)]
+        started = time.process_time()
+        estimator = PosteriorEstimator(prior, summary="set", random_state=0).fit(theta, sets)
+        seconds = time.process_time() - started
+        for m in (5, 50, 500):
+            truth = draw_prior(prior, N_TESTS, rng)
+            tests = [_normal_sample(row, m, rng) for row in truth]
+            exact = [exact_moments(_density_of_sample(y[:, 0]), *_ends(prior)) for y in tests]
+            what = f"normal sample of {m} from {n:,} sets"
+            yield _line(what, estimator, tests, exact, 0.05, f"{seconds:.0f} cpu s")
 
 
 def _normal_sample(theta: FloatArray, m: int, rng: np.random.Generator) -> FloatArray:
@@ -91,15 +96,17 @@ def measure_series() -> Iterator[Line]:
     """Both coefficients of an autoregression of order 2 from 200 points, through the convolution."""
     from scipy.stats import uniform
 
-    rng, prior = np.random.default_rng([STREAM, 2]), (uniform(-1, 2), uniform(-0.9, 0.9))  # all of it stationary
-    theta = draw_prior(prior, N_PAIRS, rng)
-    y = autoregression(theta, rng)
-    started = time.process_time()
-    estimator = PosteriorEstimator(prior, summary="series", random_state=0).fit(theta, y)
-    seconds = time.process_time() - started
-    tests = autoregression(draw_prior(prior, N_TESTS, rng), rng)
-    exact = [exact_moments(_density_of_series(row), *_ends(prior)) for row in tests]
-    yield _line(f"AR(2), {N_SERIES} points", estimator, tests, exact, 0.10, f"{N_PAIRS:,} series, {seconds:.0f} cpu s")
+    for n in SIZES:
+        rng, prior = np.random.default_rng([STREAM, 2]), (uniform(-1, 2), uniform(-0.9, 0.9))  # all of it stationary
+        theta = draw_prior(prior, n, rng)
+        y = autoregression(theta, rng)
+        started = time.process_time()
+        estimator = PosteriorEstimator(prior, summary="series", random_state=0).fit(theta, y)
+        seconds = time.process_time() - started
+        tests = autoregression(draw_prior(prior, N_TESTS, rng), rng)
+        exact = [exact_moments(_density_of_series(row), *_ends(prior)) for row in tests]
+        what = f"AR(2), {N_SERIES} points, from {n:,} series"
+        yield _line(what, estimator, tests, exact, 0.10, f"{seconds:.0f} cpu s")
 
 
 def autoregression(theta: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -137,6 +144,28 @@ def _line(what: str, estimator: Any, tests: Any, exact: list[Any], limit: float,
         bool(max(of_mean, of_sd) <= limit),
         f"{detail}; {N_DRAWS:,} draws alone err by {1 / np.sqrt(N_DRAWS):.3f} and {1 / np.sqrt(2 * N_DRAWS):.3f}",
     )
+
+
+def measure_linear() -> Iterator[Line]:
+    """Means and covariances of the linear Gaussian posterior of ten parameters against their closed form."""
+    started = time.process_time()
+    estimator, task = _fitted("gaussian_linear", N_LINEAR)
+    seconds = time.process_time() - started
+    assert task.moments is not None
+    _, y = task.simulations(5, STREAM)
+    for i, row in enumerate(y, start=1):
+        draws = _condition(estimator, row).sample(N_EXACT, random_state=0)
+        errors = moment_errors(draws, *task.moments(row))
+        what = (
+            f"gaussian_linear, {N_LINEAR:,} pairs, observation {i}: largest error of mean and covariance, in sd and sd²"
+        )
+        yield Line(
+            what,
+            f"{errors[0]:.3f}, {errors[1]:.3f}",
+            "at most 0.05",
+            max(errors) <= 0.05,
+            f"{seconds:.0f} cpu s to learn",
+        )
 
 
 def measure_outside() -> Iterator[Line]:
@@ -251,6 +280,7 @@ def _ends(prior: tuple[Any, ...]) -> tuple[FloatArray, FloatArray]:
 PARTS: Mapping[str, Part] = {
     "sample": measure_sample,
     "series": measure_series,
+    "linear": measure_linear,
     "outside": measure_outside,
     "weights": measure_weights,
     "campaign": measure_campaign,

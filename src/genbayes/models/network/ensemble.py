@@ -28,7 +28,7 @@ from genbayes.models.network.loss import check_loss
 if TYPE_CHECKING:
     from genbayes.models.network.fit import Rows
 
-MOST_ROWS_TO_PAIR = 400
+MOST_ROWS_TO_PAIR = 400  # by which the gain of pooling is known well enough
 WIDEST_SPREAD = 3.0  # factor of the quantiles' distances that is tried
 N_CHECK_LEVELS = 17  # by which held-out rows are scored during training: a third of the price of 49
 
@@ -123,7 +123,7 @@ def as_if_pooled(q: Tensor, holder: Tensor, t: Tensor, fresh: Tensor) -> FloatAr
     """Quantiles of rows by the member that held each out, as good as those of all members together would be.
 
     h + s (o - h), h the quantiles of the member that had not seen the row and o the mean of the others, with the share
-    s that lowers the mean CRPS by what pooling the members would, or by less if none does.
+    s that lowers the mean CRPS by what pooling the members would; s = 1 where o itself lowers it by less.
 
     Args:
         q: Quantiles of K members at the levels of `GRID`, shape (K, n, m).
@@ -184,7 +184,9 @@ def _variance(tables: Tensor) -> float:
 
 
 def mirrored_inputs(Z: FloatArray) -> FloatArray:
-    """Inputs as far from all runs as new runs are: some runs' nearest ones, mirrored about them, (n, p) -> (r, p).
+    """Inputs about as far from the runs as new ones are: neighbours mirrored about some runs, (n, p) -> (r, p).
+
+    On a regular grid many of them are runs themselves, and between categories all: members differ less there.
 
     Example:
         >>> mirrored_inputs(np.array([[0.0], [1.0], [3.0]])).ravel()
@@ -201,7 +203,7 @@ def mirrored_inputs(Z: FloatArray) -> FloatArray:
 
 
 def some_rows(n: int) -> Tensor:
-    """Numbers of at most 400 of n rows, by which the gain of pooling is known well enough."""
+    """Numbers of rows, evenly spread over n, as many as a comparison of members needs."""
     return torch.linspace(0, n - 1, min(n, MOST_ROWS_TO_PAIR)).long()
 
 

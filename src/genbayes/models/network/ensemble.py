@@ -28,6 +28,9 @@ from genbayes.models.network.loss import check_loss
 if TYPE_CHECKING:
     from genbayes.models.network.fit import Rows
 
+MIRRORED_FROM = (
+    20  # runs an input from which on neighbours are near enough for what lies beyond them to be like new runs
+)
 MOST_ROWS_TO_PAIR = 400  # by which the gain of pooling is known well enough
 WIDEST_SPREAD = 3.0  # factor of the quantiles' distances that is tried
 N_CHECK_LEVELS = 17  # by which held-out rows are scored during training: a third of the price of 49
@@ -186,18 +189,19 @@ def _variance(tables: Tensor) -> float:
 def mirrored_inputs(Z: FloatArray) -> FloatArray:
     """Inputs about as far from the runs as new ones are: neighbours mirrored about some runs, (n, p) -> (r, p).
 
-    On a regular grid many of them are runs themselves, and between categories all: members differ less there.
+    Of fewer than 20 runs an input these runs themselves: all are far apart. On a regular grid many mirrored ones are
+    runs, and between categories all: members differ less there.
 
     Example:
-        >>> mirrored_inputs(np.array([[0.0], [1.0], [3.0]])).ravel()
-        array([0., 2., 3.])
+        >>> mirrored_inputs(np.append(np.arange(20.0), 20.5)[:, None])[[0, 9, 20]].ravel()
+        array([ 0. , 10. , 20.5])
     """
     from scipy.spatial import cKDTree
 
-    distinct = np.unique(Z, axis=0)
-    if len(distinct) == 1:
-        return distinct
-    about = distinct[some_rows(len(distinct)).numpy()]
+    distinct: FloatArray = np.unique(Z, axis=0)
+    about: FloatArray = distinct[some_rows(len(distinct)).numpy()]
+    if len(distinct) < MIRRORED_FROM * Z.shape[1]:
+        return about
     nearest = distinct[cKDTree(distinct).query(about, k=2)[1][:, 1]]
     return np.asarray(np.clip(2 * about - nearest, distinct.min(axis=0), distinct.max(axis=0)))
 

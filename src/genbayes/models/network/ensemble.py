@@ -122,7 +122,7 @@ def undo_standardisation(q: Tensor, levels: tuple[FloatArray, FloatArray], scale
     return a * q.double() + b
 
 
-def as_if_pooled(q: Tensor, holder: Tensor, t: Tensor, fresh: Tensor) -> FloatArray:
+def as_if_pooled(q: Tensor, holder: Tensor, t: Tensor, fresh: Tensor | None) -> FloatArray:
     """Quantiles of rows by the member that held each out, as good as those of all members together would be.
 
     h + s (o - h), h the quantiles of the member that had not seen the row and o the mean of the others, with the share
@@ -132,7 +132,7 @@ def as_if_pooled(q: Tensor, holder: Tensor, t: Tensor, fresh: Tensor) -> FloatAr
         q: Quantiles of K members at the levels of `GRID`, shape (K, n, m).
         holder: The member that held each row out, shape (n,).
         t: Responses on the same scale, shape (n,).
-        fresh: Quantiles of the members at `mirrored_inputs`, shape (K, r, m).
+        fresh: Quantiles of the members at `mirrored_inputs`, shape (K, r, m); None where there are none.
 
     Returns:
         Quantiles, shape (n, m).
@@ -159,7 +159,7 @@ def as_if_pooled(q: Tensor, holder: Tensor, t: Tensor, fresh: Tensor) -> FloatAr
     return np.asarray((h + share * (o - h)).double().cpu().numpy())
 
 
-def gain_of_pooling(q: Tensor, holder: Tensor, fresh: Tensor) -> float:
+def gain_of_pooling(q: Tensor, holder: Tensor, fresh: Tensor | None) -> float:
     """How much less CRPS the pool of K members has than one of them; arguments as those of `as_if_pooled`.
 
     E CRPS(F_k) - E CRPS(F) = E int (F_k - F)^2 for the pool F of members that differ by chance (Krogh & Vedelsby 1995
@@ -172,8 +172,10 @@ def gain_of_pooling(q: Tensor, holder: Tensor, fresh: Tensor) -> float:
     rows = some_rows(n)
     inner = q[:, rows, N_TAIL:-N_TAIL]
     seen = torch.stack([(holder[rows] + j) % members for j in range(1, members)])  # members that learnt each row
-    variances = [_variance(inner[seen, torch.arange(len(rows))]), _variance(fresh[:, :, N_TAIL:-N_TAIL])]
-    return (1 - 1 / members) * sum(variances) / 2
+    variance = _variance(inner[seen, torch.arange(len(rows))])
+    if fresh is not None:
+        variance = (variance + _variance(fresh[:, :, N_TAIL:-N_TAIL])) / 2
+    return (1 - 1 / members) * variance
 
 
 def _variance(tables: Tensor) -> float:
@@ -186,11 +188,11 @@ def _variance(tables: Tensor) -> float:
     return max(0.0, 0.5 * float(torch.stack(apart).mean()))
 
 
-def mirrored_inputs(Z: FloatArray) -> FloatArray:
+def mirrored_inputs(Z: FloatArray) -> FloatArray | None:
     """Inputs about as far from the runs as new ones are: neighbours mirrored about some runs, (n, p) -> (r, p).
 
-    Of fewer than 20 runs an input these runs themselves: all are far apart. On a regular grid many mirrored ones are
-    runs, and between categories all: members differ less there.
+    None of fewer than 20 runs an input, whose neighbours are far apart. On a regular grid many mirrored ones are runs,
+    and between categories all: members differ less there.
 
     Example:
         >>> mirrored_inputs(np.append(np.arange(20.0), 20.5)[:, None])[[0, 9, 20]].ravel()
@@ -199,9 +201,9 @@ def mirrored_inputs(Z: FloatArray) -> FloatArray:
     from scipy.spatial import cKDTree
 
     distinct: FloatArray = np.unique(Z, axis=0)
-    about: FloatArray = distinct[some_rows(len(distinct)).numpy()]
     if len(distinct) < MIRRORED_FROM * Z.shape[1]:
-        return about
+        return None
+    about: FloatArray = distinct[some_rows(len(distinct)).numpy()]
     nearest = distinct[cKDTree(distinct).query(about, k=2)[1][:, 1]]
     return np.asarray(np.clip(2 * about - nearest, distinct.min(axis=0), distinct.max(axis=0)))
 

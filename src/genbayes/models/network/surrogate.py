@@ -289,7 +289,9 @@ class QuantileSurrogate(ScaledSurrogate):
         if self.features_:
             return rows, self._out_of_fold_by_regime(number[rows], holder[number[rows]])
         Z = self.input_scaler_.transform(X)
-        q, fresh = (member_quantiles(self.network_, part, self.spread_) for part in (Z[rows], mirrored_inputs(Z)))
+        mirrored = mirrored_inputs(Z)
+        q = member_quantiles(self.network_, Z[rows], self.spread_)
+        fresh = None if mirrored is None else member_quantiles(self.network_, mirrored, self.spread_)
         t = torch.as_tensor(self.response_scaler_.transform(y[rows]), dtype=q.dtype)
         table = as_if_pooled(q, torch.as_tensor(holder[number[rows]]), t, fresh)
         table += CHOSEN_LENGTH / len(y) * (table[:, len(GRID) // 2] - t.double().numpy())[:, None]

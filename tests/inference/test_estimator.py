@@ -94,6 +94,9 @@ def test_points_with_names_are_read_by_name(fitted: PosteriorEstimator) -> None:
     assert posterior.region(0.9).contains(frame)[0] == posterior.region(0.9).contains(point)
     with pytest.raises(InvalidInput, match="theta must have the values .*, got c; rename or drop some"):
         posterior.log_prob({"c": 0.1})
+    with pytest.raises(InvalidInput, match="theta must have the values .*, got A, B; rename"):
+        posterior.log_prob(pd.Series({"A": 0.1, "B": 0.2}))
+    assert posterior.log_prob(pd.Series(point)) == posterior.log_prob(point)
     with pytest.raises(InvalidInput, match=r"as many values for each name, got shapes \(\) and \(2,\)"):
         posterior.log_prob({a: [0.1, 0.2], b: 0.1})
 

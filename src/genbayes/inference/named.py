@@ -39,7 +39,8 @@ def in_order(values: Any, names: Sequence[str], role: str) -> Any:
         ours = [place[name] for name in names]
         return _side_by_side([values[label] for label in ours], role) if is_mapping else values[ours]
     is_numbered = list(names) == [f"{role}{j + 1}" for j in range(len(names))]
-    has_names = is_frame and any(isinstance(label, str) for label in labels)  # a series' index may name its rows
+    may_name = is_frame or len(names) > 1  # with a single name, the index of a series may name its rows
+    has_names = may_name and any(isinstance(label, str) for label in labels)
     if not is_mapping and not set(place) & set(names) and (is_numbered or not has_names):
         return values
     raise InvalidInput(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.exceptions import NotFittedError
 
 from genbayes import Box, InvalidInput, PosteriorEstimator, load
@@ -218,6 +219,15 @@ def test_values_of_an_observation_are_found_by_name() -> None:
     np.testing.assert_array_equal(estimator.condition(frame).mean(), expected[None])
     with pytest.raises(InvalidInput, match="y must have the values s1, s2, got s1"):
         estimator.condition({"s1": 0.9})
+
+
+def test_columns_that_are_only_numbered_name_nothing() -> None:
+    rng = np.random.default_rng(0)
+    theta = pd.DataFrame(rng.uniform(size=(60, 1)))
+    estimator = PosteriorEstimator([stats.uniform(0, 1)], n_members=1, random_state=0)
+    estimator.fit(theta, pd.DataFrame(theta.to_numpy() + rng.normal(size=(60, 1))))
+    assert (estimator.prior_.names, estimator.response_names_) == (("theta1",), ("y1",))
+    assert estimator.condition(pd.Series([0.1, 0.2, 0.3])).mean().shape == (3, 1)
 
 
 def test_an_estimator_that_is_not_fitted_has_no_report() -> None:

@@ -25,6 +25,7 @@ from genbayes.errors import ConstantSummaries, DuplicatePairs, InvalidInput, Unr
 from genbayes.inference.chain import Chain
 from genbayes.inference.chain_training import fit_chain, n_held_out
 from genbayes.inference.checks import CheckedEstimator
+from genbayes.inference.named import names_of
 from genbayes.inference.posterior import Posterior
 from genbayes.inference.prior import Prior, as_prior
 from genbayes.inference.prior_check import warn_unless_from_prior
@@ -161,7 +162,7 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
             s = self._learn_summaries(parameters, observations, rest, rng_summary)
             parts = self._summaries_of_parts(parameters[rest], observations[rest], rng_summary)
             self._learn(parameters[rest], s[rest], parts, rng_fit)
-        names = [str(name) for name in getattr(y, "columns", ())] if self.summary is None else []
+        names = names_of(y) if self.summary is None else []
         self._keep_for_checks((parameters[checks], s[checks]), (parameters[rest], s[rest]), rng_checks, names)
         self.n_pairs_ = len(order)
         self.seconds_ = time.perf_counter() - started

@@ -49,6 +49,18 @@ def in_order(values: Any, names: Sequence[str], role: str) -> Any:
     )
 
 
+def names_of(values: Any) -> list[str]:
+    """What the columns of a frame or the keys of a dictionary are called; none where they are only numbered.
+
+    Example:
+        >>> import pandas as pd
+        >>> names_of(pd.DataFrame({"a": [1.0], "b": [2.0]})), names_of(pd.DataFrame([[1.0, 2.0]]))
+        (['a', 'b'], [])
+    """
+    labels = list(values if isinstance(values, Mapping) else getattr(values, "columns", ()))
+    return [str(label) for label in labels] if any(isinstance(label, str) for label in labels) else []
+
+
 def _side_by_side(values: Sequence[Any], role: str) -> Any:
     """Values of each name, all () or all (n,), as (k,) or (n, k)."""
     shapes = {np.shape(value) for value in values}

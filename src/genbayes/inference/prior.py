@@ -20,7 +20,7 @@ from genbayes.arrays import BoolArray, FloatArray
 from genbayes.data import Box
 from genbayes.data.box import Linear, Log
 from genbayes.errors import InvalidInput, PriorAssumed, UnreadableFile
-from genbayes.inference.named import in_order
+from genbayes.inference.named import in_order, names_of
 from genbayes.validation import check_array, describe_rows, suggest
 
 ACCEPTED = "frozen SciPy distributions (one per parameter), a frozen multivariate_normal or multivariate_t, or a Box"
@@ -176,7 +176,7 @@ def as_prior(prior: Any, theta: Any = None) -> Prior:
     """
     if isinstance(prior, Prior):
         return prior
-    columns = [str(name) for name in getattr(theta, "columns", [])]
+    columns = names_of(theta)
     if prior is None:
         return _box_of(theta, columns)
     if isinstance(prior, Box):

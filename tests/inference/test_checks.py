@@ -221,6 +221,32 @@ def test_values_of_an_observation_are_found_by_name() -> None:
         estimator.condition({"s1": 0.9})
 
 
+def shifted(y: Any) -> Any:
+    return y[:, :2] + 0.1 * y[:, 2:]
+
+
+@pytest.mark.parametrize("summary", [shifted, "network"], ids=["function", "network"])
+def test_an_observation_that_is_summarised_is_read_by_its_own_names_not_by_those_of_its_summaries(
+    summary: Any, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    theta = rng.uniform(size=(80, 2))
+    y = np.hstack([theta + rng.normal(size=(80, 2)), rng.normal(size=(80, 1))])
+    row, columns = np.array([[0.9, 0.1, 0.2]]), ["y2", "y1", "s"]
+    estimator = PosteriorEstimator(Box.unit(2), summary=summary, n_members=1, random_state=0).fit(theta, y)
+    for names in (columns, ["y1", "y2", "y3"]):  # names of summaries, in another order or of another number
+        found = estimator.condition(pd.DataFrame(row, columns=names))
+        np.testing.assert_array_equal(found.mean(), estimator.condition(row).mean())
+    estimator.fit(theta, pd.DataFrame(y, columns=columns))
+    if summary == "network":
+        estimator = load(estimator.save(tmp_path / "posterior.gb"))
+    assert estimator.observation_names_ == ("y2", "y1", "s")
+    named = estimator.condition({"s": 0.2, "y1": 0.1, "y2": 0.9})
+    np.testing.assert_array_equal(named.mean(), estimator.condition(row[0]).mean())
+    with pytest.raises(InvalidInput, match="y must have the columns y2, y1, s, got a, b, c"):
+        estimator.condition(pd.DataFrame(row, columns=["a", "b", "c"]))
+
+
 def test_columns_that_are_only_numbered_name_nothing() -> None:
     rng = np.random.default_rng(0)
     theta = pd.DataFrame(rng.uniform(size=(60, 1)))

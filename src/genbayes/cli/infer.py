@@ -185,7 +185,7 @@ def _responses(estimator: PosteriorEstimator, path: Path) -> pd.DataFrame:
     from genbayes.data import read_table, select_numbers
     from genbayes.validation import list_some, suggest
 
-    table, names = read_table(path), list(estimator.response_names_)
+    table, names = read_table(path), list(estimator.observation_names_ or estimator.response_names_)
     missing = [name for name in names if name not in table.columns]
     if missing:
         raise InvalidInput(

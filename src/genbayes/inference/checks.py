@@ -65,6 +65,8 @@ class CheckedEstimator(ABC):
         simulated_: Some of all pairs, parameters and summaries, to look at predictions by.
         novelty_: Where the simulations lie.
         response_names_: What the summaries are called.
+        observation_names_: What the values of an observation are called: those of the summaries if it is its own
+            summary, else the names that the user gave, if any.
         dropped_: Simulations that were not used, by reason.
         notes_: Sentences on where the pairs come from.
     """
@@ -74,6 +76,7 @@ class CheckedEstimator(ABC):
     simulated_: tuple[FloatArray, FloatArray]
     novelty_: Novelty
     response_names_: tuple[str, ...]
+    observation_names_: tuple[str, ...]
     dropped_: dict[str, int]
     notes_: tuple[str, ...]
 
@@ -146,8 +149,11 @@ class CheckedEstimator(ABC):
         self.dropped_, self.notes_ = {}, ()
 
     def _in_order(self, y: Any) -> Any:
-        """Observations whose values have names, a frame, a series or a dictionary, in the order of the fit."""
-        return in_order(y, self.response_names_, "y")
+        """Observations whose values have names, a frame, a series or a dictionary, in the order of the fit.
+
+        Names of summaries say nothing of the order of what is summarised.
+        """
+        return in_order(y, self.observation_names_, "y") if self.observation_names_ else y
 
     def _require_fit(self) -> None:
         if not hasattr(self, "held_out_"):

@@ -162,8 +162,11 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
             s = self._learn_summaries(parameters, observations, rest, rng_summary)
             parts = self._summaries_of_parts(parameters[rest], observations[rest], rng_summary)
             self._learn(parameters[rest], s[rest], parts, rng_fit)
-        names = names_of(y) if self.summary is None else []
-        self._keep_for_checks((parameters[checks], s[checks]), (parameters[rest], s[rest]), rng_checks, names)
+        names, is_plain = names_of(y), self.summary is None
+        pairs = (parameters[checks], s[checks]), (parameters[rest], s[rest])
+        self._keep_for_checks(*pairs, rng_checks, names if is_plain else [])
+        are_of_values = len(names) == self.summary_.tail_[0]  # of a set given as a row they would be its members
+        self.observation_names_ = self.response_names_ if is_plain else tuple(names) if are_of_values else ()
         self.n_pairs_ = len(order)
         self.seconds_ = time.perf_counter() - started
         return self
@@ -319,6 +322,7 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
                 "random_state": seed,
             },
             "prior": self.prior_.to_dict(),
+            "observation_names": list(self.observation_names_),
             "n_pairs": self.n_pairs_,
             "seconds": self.seconds_,
             "history": [list(check) for check in self.history_],
@@ -344,6 +348,10 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
         estimator.n_pairs_ = state.count("n_pairs")
         estimator.summary_ = restore_summary(state.nested("summary"))
         estimator._checks_from_state(state.nested("checks"))
+        is_learnt = isinstance(estimator.summary_, LearntSummary)
+        estimator.observation_names_ = () if is_learnt else estimator.response_names_
+        if "observation_names" in state.values:  # else a file of an older version
+            estimator.observation_names_ = state.typed("observation_names", tuple[str, ...])
         estimator.kept_ = state.whole_array("kept", (None,), below=len(estimator.response_names_))
         estimator.n_summaries_ = len(estimator.kept_)
         estimator.theta_scale_ = ThetaScale.from_state(state.nested("theta_scale"))
@@ -364,7 +372,8 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
             learnt = 1, 0 if self.network_.coders_ else self.network_.n_features_in_
         scales = len(self.theta_scale_.kind), len(self.summary_scale_.center)
         is_summed_up = self.summary_.n_summaries == len(self.response_names_)
-        if not p or not is_summed_up or {learnt, scales} != {(k, p)}:
+        is_named = len(self.observation_names_) in (0, self.summary_.tail_[0])
+        if not p or not is_summed_up or not is_named or {learnt, scales} != {(k, p)}:
             raise UnreadableFile(f"the parts of the model file must be of {k} parameters and {p} summaries; {FOREIGN}")
 
 

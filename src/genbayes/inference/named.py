@@ -50,7 +50,7 @@ def in_order(values: Any, names: Sequence[str], role: str) -> Any:
 
 
 def names_of(values: Any) -> list[str]:
-    """What the columns of a frame or the keys of a dictionary are called; none where they are only numbered.
+    """What the columns of a frame or the keys of a dictionary are called; none where they are only numbered or repeat.
 
     Example:
         >>> import pandas as pd
@@ -58,7 +58,8 @@ def names_of(values: Any) -> list[str]:
         (['a', 'b'], [])
     """
     labels = list(values if isinstance(values, Mapping) else getattr(values, "columns", ()))
-    return [str(label) for label in labels] if any(isinstance(label, str) for label in labels) else []
+    names = [str(label) for label in labels]
+    return names if any(isinstance(label, str) for label in labels) and len(set(names)) == len(names) else []
 
 
 def _side_by_side(values: Sequence[Any], role: str) -> Any:

@@ -271,12 +271,13 @@ def restore_summary(state: State) -> Summary:
 
 def _numbers(y: ArrayLike) -> Array:
     try:
-        return np.asarray(getattr(y, "values", y), dtype=np.float64)
+        values = np.asarray(getattr(y, "values", y), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
             f"y must be numbers, each observation of the same shape, got {type(y).__name__}; "
             "sets of different sizes need summary='set'"
         ) from error
+    return values if values.flags.writeable else values.copy()  # those of a frame are not, which Torch warns of
 
 
 def _one_set(y: ArrayLike) -> Array:

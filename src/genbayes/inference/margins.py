@@ -19,7 +19,8 @@ from genbayes.inference.chain import Chain, Mixtures
 
 N_MARGIN = 512  # evenly spread draws whose conditionals make a margin
 NEAR = 0.05  # levels to either side between whose quantiles among the draws a quantile is looked for first
-N_STEPS = 60  # of the search at most; five to ten are enough where a distribution function is smooth
+N_FAST = 24  # steps of the search by regula falsi; five to ten are enough where a distribution function is smooth
+N_HALVINGS = 45  # of what is still open then: they make a bracket 3e13 times shorter
 ROUNDING = 2.0**-23  # relative error of single precision, in which distribution functions are computed
 CLOSE = 1e-6  # share of a level, or of what is above it, to which it is met
 LEAST = 1e-30  # stands for levels of 0, whose log-odds are infinite
@@ -61,7 +62,7 @@ def invert(
     """Where distribution functions reach levels.
 
     Regula falsi with the weights of Anderson & Bjorck (1973) on h(t) = logit F(t) - logit tau; halves the bracket
-    instead where three steps have not.
+    instead where three steps have not, and after `N_FAST` steps at every further one, so that it is sure to end.
 
     Args:
         cdf: Distribution functions, (..., m) -> (..., m), each at m points.
@@ -85,7 +86,7 @@ def invert(
     is_open, was_low, width = np.ones(shape, dtype=bool), np.zeros(shape, dtype=bool), np.full(shape, np.inf)
     close = np.maximum(2 * ROUNDING * tau, CLOSE * np.minimum(tau, 1 - tau))
     q = np.clip(near[0], a, b)
-    for step in range(N_STEPS):
+    for step in range(N_FAST + N_HALVINGS):
         level = cdf(q)
         h, is_low = _log_odds(level) - _log_odds(tau), level < tau
         is_again = (is_low == was_low) & (step > 1)  # the other end stays once more, and is weighted down
@@ -99,7 +100,7 @@ def invert(
             break
         with np.errstate(invalid="ignore"):
             between = (a * h_b - b * h_a) / (h_b - h_a)
-        is_slow = (step % 3 == 0) & (b - a > width / 2)
+        is_slow = (step >= N_FAST) | ((step % 3 == 0) & (b - a > width / 2))
         width = b - a if step % 3 == 0 else width
         is_inside = (between > a) & (between < b) & ~is_slow
         following = np.clip(near[1], a, b) if step == 0 else np.where(is_inside, between, (a + b) / 2)

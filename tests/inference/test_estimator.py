@@ -123,6 +123,23 @@ def test_a_summary_has_a_row_for_each_parameter_by_its_name(fitted: PosteriorEst
     assert many.summary().loc[(1, name), "mean"] == many.mean(name)[1]
 
 
+@pytest.mark.parametrize(
+    ("level", "ends"),
+    [
+        (0.9, ["q0.05", "q0.95"]),
+        (0.999, ["q0.0005", "q0.9995"]),
+        (0.9999, ["q0.00005", "q0.99995"]),
+        (0.99999, ["q0.000005", "q0.999995"]),
+        (1e-4, ["q0.49995", "q0.50005"]),
+        (1 / 3, ["q0.333333333333333", "q0.666666666666667"]),
+    ],
+)
+def test_columns_of_a_summary_name_their_levels_exactly(
+    fitted: PosteriorEstimator, level: float, ends: list[str]
+) -> None:
+    assert list(fitted.condition([0.7, -0.2]).summary(level).columns) == ["mean", "sd", ends[0], "q0.5", ends[1]]
+
+
 def test_margins_and_supports_of_every_kind_of_prior_are_kept() -> None:
     prior = [stats.lognorm(0.5), stats.norm(0, 2), stats.uniform(3, 1), stats.weibull_max(2.0, loc=5.0)]
     rng = np.random.default_rng(0)

@@ -175,7 +175,8 @@ class Posterior(PosteriorAnswers):
         import pandas as pd
 
         tail = (1 - check_level(level)) / 2
-        columns = ["mean", "sd", *(f"q{tau:.4g}" for tau in (tail, 0.5, 1 - tail))]
+        exact = [np.format_float_positional(round(tau, 15), trim="-") for tau in (tail, 0.5, 1 - tail)]
+        columns = ["mean", "sd", *(f"q{tau}" for tau in exact)]
         values = [self.mean(), self.std(), *np.moveaxis(self.ppf([tail, 0.5, 1 - tail]), -1, 0)]
         index = pd.Index(self.names, name="parameter")
         if not self.is_single:

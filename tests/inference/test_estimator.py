@@ -110,8 +110,10 @@ def test_answers_for_one_parameter_are_asked_for_by_name_or_number(fitted: Poste
         np.testing.assert_array_equal(posterior.interval(0.8, margin=name)[1], posterior.interval(0.8)[1][..., j])
         np.testing.assert_array_equal(posterior.mean(name), posterior.mean()[..., j])
         np.testing.assert_array_equal(posterior.std(name), posterior.std()[..., j])
-    with pytest.raises(InvalidInput, match="margin must be a parameter"):
-        posterior.ppf(0.5, margin="c")
+        np.testing.assert_array_equal(posterior.ppf(0.5, margin=np.int64(j)), posterior.ppf(0.5, margin=j))
+    for wrong in ("c", 2, True, np.True_, 0.0):
+        with pytest.raises(InvalidInput, match="margin must be a parameter"):
+            posterior.ppf(0.5, margin=wrong)  # type: ignore[arg-type]
 
 
 def test_a_summary_has_a_row_for_each_parameter_by_its_name(fitted: PosteriorEstimator) -> None:

@@ -14,7 +14,7 @@ import torch
 from scipy.special import logit
 from scipy.stats import qmc
 
-from genbayes.arrays import FloatArray
+from genbayes.arrays import FloatArray, IntArray
 from genbayes.inference.chain import Chain, Mixtures
 
 N_MARGIN = 512  # evenly spread draws whose conditionals make a margin
@@ -37,6 +37,15 @@ class Margins:
     def __init__(self, mixtures: Mixtures, draws: torch.Tensor) -> None:
         self.mixtures, self.draws = mixtures, draws
         self.n_observations = mixtures.mu.shape[1]
+
+    def of(self, parameters: IntArray) -> Margins:
+        """The margins of some of the k parameters alone, given by their numbers."""
+        which, all_ = torch.as_tensor(parameters), self.mixtures
+        logit_, mu, log_scale, lower, upper, flatness = (
+            value[which] for value in (all_.logit, all_.mu, all_.log_scale, all_.lower, all_.upper, all_.flatness)
+        )
+        part = Mixtures(logit_, mu, log_scale, lower, upper, flatness, is_bounded=all_.is_bounded)
+        return Margins(part, self.draws[..., which])
 
     def cdf(self, t: FloatArray) -> FloatArray:
         """Distribution functions on the scaled line, (o, k, m) -> (o, k, m)."""

@@ -103,7 +103,8 @@ class Posterior(PosteriorAnswers):
 
     def mean(self, margin: str | int | None = None) -> FloatArray:
         """Posterior means, (k,); for many observations (o, k); of one parameter, by name or number, () or (o,)."""
-        return self._of(margin, self._drop(self._draws.mean(axis=1)))
+        chosen = self._chosen(margin)
+        return self._drop(self._draws.mean(axis=1)[:, chosen])
 
     def cov(self) -> FloatArray:
         """Posterior covariances, (k, k); for many observations (o, k, k)."""
@@ -112,7 +113,8 @@ class Posterior(PosteriorAnswers):
 
     def std(self, margin: str | int | None = None) -> FloatArray:
         """Posterior standard deviations, shapes as those of `mean`."""
-        return self._of(margin, self._drop(self._draws.std(axis=1, ddof=1)))
+        chosen = self._chosen(margin)
+        return self._drop(self._draws.std(axis=1, ddof=1)[:, chosen])
 
     def ppf(self, tau: ArrayLike, margin: str | int | None = None) -> FloatArray:
         """Quantiles of each margin.
@@ -124,18 +126,20 @@ class Posterior(PosteriorAnswers):
         Returns:
             For one level (k,), for m of them (k, m), without k for one margin; for many observations (o, ...) before.
         """
-        levels = check_tau(tau)
+        levels, chosen = check_tau(tau), self._chosen(margin)
         one_way, other_way = np.atleast_1d(levels), 1 - np.atleast_1d(levels)
-        falling = self.theta_scale.falls  # log(upper - theta) turns the order round
+        wanted = np.zeros(self.prior.k, dtype=bool)
+        wanted[chosen] = True
+        falls = self.theta_scale.falls  # log(upper - theta) turns the order round
         found = []
         for margins in self._margins():
-            q = margins.ppf(one_way)
-            if falling.any():
-                q[:, falling] = margins.ppf(other_way)[:, falling]
+            q = np.zeros((margins.n_observations, self.prior.k, len(one_way)))
+            for which, tau_there in ((wanted & ~falls, one_way), (wanted & falls, other_way)):
+                if which.any():
+                    q[:, which] = (margins if which.all() else margins.of(np.flatnonzero(which))).ppf(tau_there)
             found.append(np.swapaxes(q, 1, 2))
-        theta = np.swapaxes(self.theta_scale.inverse(np.concatenate(found)), 1, 2)
-        found_all = self._drop(theta[..., 0] if levels.ndim == 0 else theta)
-        return self._of(margin, found_all, axis=-1 - levels.ndim)
+        theta = np.swapaxes(self.theta_scale.inverse(np.concatenate(found)), 1, 2)[:, chosen]
+        return self._drop(theta[..., 0] if levels.ndim == 0 else theta)
 
     def cdf(self, theta: ArrayLike) -> FloatArray:
         """Distribution functions of the margins, shapes as in `log_prob` with k values a point: (k,) -> (k,)."""
@@ -214,9 +218,9 @@ class Posterior(PosteriorAnswers):
         drop, points = points.ndim == 1, np.atleast_2d(points)
         return np.broadcast_to(points, (self.n_observations, *points.shape[-2:])), drop
 
-    def _of(self, margin: str | int | None, values: FloatArray, axis: int = -1) -> FloatArray:
-        """Values of one margin among those of all, which stand along an axis; all for None."""
-        return values if margin is None else np.asarray(np.take(values, margin_number(margin, self.names), axis=axis))
+    def _chosen(self, margin: str | int | None) -> int | slice:
+        """Where a parameter stands among all; where all stand for None."""
+        return slice(None) if margin is None else margin_number(margin, self.names)
 
     def _drop(self, values: FloatArray) -> FloatArray:
         return np.asarray(values[0] if self.is_single else values)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -198,8 +199,8 @@ def margin_number(margin: str | int, names: tuple[str, ...]) -> int:
     """
     if isinstance(margin, str) and margin in names:
         return names.index(margin)
-    if isinstance(margin, int) and not isinstance(margin, bool) and 0 <= margin < len(names):
-        return margin
+    if isinstance(margin, Integral) and not isinstance(margin, bool) and 0 <= margin < len(names):
+        return int(margin)
     listed = ", ".join(map(repr, names))
     raise InvalidInput(
         f"margin must be a parameter ({listed}) or its number from 0, got {margin!r}"

@@ -86,7 +86,8 @@ class QuantilePosterior(Posterior):
 
     def mean(self, margin: str | int | None = None) -> FloatArray:
         """Posterior mean, (1,); for many observations (o, 1)."""
-        return self._of(margin, self._drop(self.distribution.mean()[:, None]))
+        chosen = self._chosen(margin)
+        return self._drop(self.distribution.mean()[:, None][:, chosen])
 
     def cov(self) -> FloatArray:
         """Posterior variance, (1, 1); for many observations (o, 1, 1)."""
@@ -94,12 +95,13 @@ class QuantilePosterior(Posterior):
 
     def std(self, margin: str | int | None = None) -> FloatArray:
         """Posterior standard deviation, (1,); for many observations (o, 1)."""
-        return self._of(margin, self._drop(self.distribution.std()[:, None]))
+        chosen = self._chosen(margin)
+        return self._drop(self.distribution.std()[:, None][:, chosen])
 
     def ppf(self, tau: ArrayLike, margin: str | int | None = None) -> FloatArray:
         """Quantiles: scalar tau -> (1,), m levels -> (1, m); for many observations (o, ...) before."""
-        levels = check_tau(tau)
-        return self._of(margin, self._drop(self.distribution.ppf(levels)[:, None]), axis=-1 - levels.ndim)
+        levels, chosen = check_tau(tau), self._chosen(margin)
+        return self._drop(self.distribution.ppf(levels)[:, None][:, chosen])
 
     def cdf(self, theta: ArrayLike) -> FloatArray:
         """Levels of points, (1,) -> (1,)."""

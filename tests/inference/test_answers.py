@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -82,6 +83,24 @@ def test_arviz_gets_chains_of_every_parameter_with_the_density(gaussian: Any) ->
 def test_a_corner_plot_has_a_panel_for_each_parameter_and_pair(gaussian: Any) -> None:
     figure = gaussian(k=3, n=50).condition_on_summaries(np.zeros((1, 3)), is_single=True).plot(truth=[0, 0, 0])
     assert len(figure.axes) == 6
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        {"theta2": 1.0, "theta1": 0.5},
+        pd.DataFrame({"theta2": [1.0], "theta1": [0.5]}),
+        pd.DataFrame({"u": [0.5], "v": [1.0]}),  # parameters are only numbered
+        np.array([[0.5, 1.0]]),
+    ],
+    ids=["dictionary", "frame", "other names", "one row"],
+)
+def test_a_true_point_is_marked_wherever_it_comes_from(gaussian: Any, truth: Any) -> None:
+    figure = gaussian(n=50).condition_on_summaries(np.zeros((1, 2)), is_single=True).plot(truth=truth, n=100)
+    marked = [
+        tuple(np.ravel(line.get_data())) for axes in figure.axes for line in axes.lines if len(line.get_xdata()) == 1
+    ]
+    assert marked == [(0.5, 1.0)]
 
 
 def test_a_simulator_is_run_at_draws_from_the_prior_and_its_failures_are_reported() -> None:

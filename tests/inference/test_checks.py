@@ -217,7 +217,7 @@ def test_values_of_an_observation_are_found_by_name() -> None:
         np.testing.assert_array_equal(estimator.condition(named).mean(), expected)
     frame = pd.DataFrame({"s2": [0.1], "s1": [0.9]})
     np.testing.assert_array_equal(estimator.condition(frame).mean(), expected[None])
-    with pytest.raises(InvalidInput, match="y must have the values s1, s2, got s1"):
+    with pytest.raises(InvalidInput, match="y must have the keys s1, s2, got s1"):
         estimator.condition({"s1": 0.9})
 
 

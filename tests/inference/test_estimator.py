@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from genbayes import Box, InvalidInput, PosteriorEstimator, QuantileSurrogate, load
-from genbayes.errors import ConstantSummaries, DuplicatePairs, OutsideSimulations
+from genbayes.errors import ConstantSummaries, DuplicatePairs, OutsideSimulations, PriorAssumed
 
 PRIOR = Box({"a": (-1.0, 1.0), "b": (-1.0, 1.0)})
 
@@ -92,13 +92,47 @@ def test_points_with_names_are_read_by_name(fitted: PosteriorEstimator) -> None:
     assert posterior.log_prob(series) == posterior.log_prob(dict(series)) == posterior.log_prob(point)
     np.testing.assert_array_equal(posterior.cdf(frame)[0], posterior.cdf(point))
     assert posterior.region(0.9).contains(frame)[0] == posterior.region(0.9).contains(point)
-    with pytest.raises(InvalidInput, match="theta must have the values .*, got c; rename or drop some"):
+    with pytest.raises(InvalidInput, match="theta must have the keys .*, got c; rename or drop some"):
         posterior.log_prob({"c": 0.1})
     with pytest.raises(InvalidInput, match="theta must have the values .*, got A, B; rename"):
         posterior.log_prob(pd.Series({"A": 0.1, "B": 0.2}))
     assert posterior.log_prob(pd.Series(point)) == posterior.log_prob(point)
-    with pytest.raises(InvalidInput, match=r"as many values for each name, got shapes \(\) and \(2,\)"):
+    with pytest.raises(InvalidInput, match=r"the same number of values for each name, got shapes \(\) and \(2,\)"):
         posterior.log_prob({a: [0.1, 0.2], b: 0.1})
+    with pytest.raises(InvalidInput, match="a number or a list of numbers for each name"):
+        posterior.log_prob({a: [[0.1], [0.2, 0.3]], b: 0.1})
+
+
+def test_regions_of_a_parameter_are_asked_by_name_too(fitted: PosteriorEstimator) -> None:
+    region = fitted.condition([0.7, -0.2]).region(0.8, margin="b")
+    inside, points = region.contains([-0.2, 0.9]), {"b": [-0.2, 0.9], "a": [0.9, -0.2]}
+    assert inside.tolist() == [True, False]
+    for named in (points, pd.DataFrame(points), {"b": points["b"]}, pd.Series(points["b"], index=["u", "v"])):
+        np.testing.assert_array_equal(region.contains(named), inside)
+    assert region.contains(pd.Series({"b": -0.2, "a": 0.9}))
+    with pytest.raises(InvalidInput, match="theta must have the keys b, got a"):
+        region.contains({"a": 0.1})
+
+
+def test_pairs_are_read_from_dictionaries_whose_keys_name_them() -> None:
+    theta, y = simulate(100)
+    named = {"a": theta[:, 0], "b": theta[:, 1]}, {"s2": y[:, 1], "s1": y[:, 0]}
+    uniform = stats.uniform(-1, 2)
+    for prior in (PRIOR, [uniform, uniform], None):
+        estimator = PosteriorEstimator(prior, n_members=1, random_state=0)
+        if prior is None:
+            with pytest.warns(PriorAssumed, match="a in "):
+                estimator.fit(*named)
+        else:
+            estimator.fit(*named)
+        assert (estimator.prior_.names, estimator.response_names_) == (("a", "b"), ("s2", "s1"))
+        np.testing.assert_array_equal(
+            estimator.condition({"s1": 0.1, "s2": 0.2}).mean(), estimator.condition([0.2, 0.1]).mean()
+        )
+    with pytest.raises(InvalidInput, match=r"y must have one column of values for each name, got shape \(100, 2\)"):
+        estimator.fit(theta, {"s": y})
+    with pytest.raises(InvalidInput, match="theta must have at least 50 distinct pairs for 2 parameters, got 1"):
+        PosteriorEstimator(PRIOR).fit({"a": 0.1, "b": 0.2}, [[0.1]])
 
 
 @pytest.mark.parametrize("y", [[0.7, -0.2], [[0.7, -0.2], [-0.9, 0.9]]], ids=["one", "many"])

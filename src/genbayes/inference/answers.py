@@ -97,7 +97,7 @@ class PosteriorAnswers(ABC):
         """Corner plot: margins on the diagonal, regions of 50% and 90% of pairs of parameters below it.
 
         Args:
-            truth: A point to mark, shape (k,), or a dictionary by name; None for none.
+            truth: A point to mark, shape (k,), or a dictionary or a frame of one row by name; None for none.
             n: Number of draws.
             random_state: Seed of the draws.
 
@@ -107,7 +107,8 @@ class PosteriorAnswers(ABC):
         from genbayes.plotting import plot_corner
 
         draws = self._draws_of_one(n, random_state, "plot")
-        at = None if truth is None else in_order(truth, self.names, "truth")
+        at = None if truth is None else np.asarray(in_order(truth, self.names, "truth", stem="theta"))
+        at = at[0] if at is not None and at.shape[:-1] == (1,) else at
         return plot_corner(draws, self.names, truth=at, support=(self.prior.lower, self.prior.upper))
 
     def predictive(

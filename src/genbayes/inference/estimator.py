@@ -25,7 +25,7 @@ from genbayes.errors import ConstantSummaries, DuplicatePairs, InvalidInput, Unr
 from genbayes.inference.chain import Chain
 from genbayes.inference.chain_training import fit_chain, n_held_out
 from genbayes.inference.checks import CheckedEstimator
-from genbayes.inference.named import names_of
+from genbayes.inference.named import as_table, names_of
 from genbayes.inference.posterior import Posterior
 from genbayes.inference.prior import Prior, as_prior
 from genbayes.inference.prior_check import warn_unless_from_prior
@@ -120,7 +120,8 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
         """Learn the posterior from simulated pairs, theta drawn from the prior.
 
         Args:
-            theta: Parameters, shape (n, k), or (n,) for one parameter; the columns of a frame name them.
+            theta: Parameters, shape (n, k), or (n,) for one parameter; the columns of a frame or the keys of a
+                dictionary name them.
             y: What was simulated with each, shape (n, p), or (n,); for summary="series" (n, T) or (n, T, c); for
                 summary="set" a list of n sets (m_i, p), or an array (n, m, p) with NaN for missing members.
 
@@ -142,6 +143,7 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
         """
         self._check_settings()
         started = time.perf_counter()
+        theta, y = as_table(theta, "theta"), as_table(y, "y")
         self.prior_: Prior = as_prior(self.prior, theta) if prior is None else prior
         if self.recipe == "paper" and self.prior_.k > 1:
             raise InvalidInput(

@@ -20,7 +20,7 @@ from genbayes.arrays import BoolArray, FloatArray
 from genbayes.data import Box
 from genbayes.data.box import Linear, Log
 from genbayes.errors import InvalidInput, PriorAssumed, UnreadableFile
-from genbayes.inference.named import in_order, names_of
+from genbayes.inference.named import as_table, in_order, names_of
 from genbayes.validation import check_array, describe_rows, suggest
 
 ACCEPTED = "frozen SciPy distributions (one per parameter), a frozen multivariate_normal or multivariate_t, or a Box"
@@ -166,7 +166,8 @@ def as_prior(prior: Any, theta: Any = None) -> Prior:
         prior: A list of frozen SciPy distributions, one a parameter, or a dictionary of them by name; a frozen
             `multivariate_normal` or `multivariate_t`; a `Box`, uniform on each axis (of the logarithm, for `Log`);
             None for the box that theta fills.
-        theta: Simulated parameters (n, k), needed for None; the columns of a data frame name the parameters.
+        theta: Simulated parameters (n, k), needed for None; columns of a data frame or keys of a
+            dictionary name the parameters.
 
     Example:
         >>> from scipy import stats
@@ -176,6 +177,7 @@ def as_prior(prior: Any, theta: Any = None) -> Prior:
     """
     if isinstance(prior, Prior):
         return prior
+    theta = as_table(theta, "theta")
     columns = names_of(theta)
     if prior is None:
         return _box_of(theta, columns)

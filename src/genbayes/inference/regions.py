@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from genbayes.arrays import BoolArray, FloatArray
 from genbayes.conformal.recalibration import ROUNDING, interval_ranks, require_support
 from genbayes.errors import InvalidInput
+from genbayes.inference.named import one_of
 from genbayes.inference.prior import Prior
 from genbayes.validation import check_array, suggest
 
@@ -165,13 +166,18 @@ class MarginRegion:
         return self._quantile(self.limits[1], self.posterior.prior.upper)
 
     def contains(self, theta: ArrayLike) -> BoolArray:
-        """Whether values of the parameter lie in the interval: one value or (n,) of them, for many observations (o, n).
+        """Whether values of the parameter lie in the interval.
+
+        Args:
+            theta: One value or (n,) of them, for many observations (o, n); of a frame or a dictionary, which may hold
+                the other parameters as well, those with its name.
 
         Returns:
             Shape () or (n,); for many observations (o,) or (o, n).
         """
-        values = check_array(theta, "theta", ("()", "(n,)", "(o, n)")[min(np.ndim(theta), 2)])
         prior = self.posterior.prior
+        theta = one_of(theta, self.name, prior.names, "theta")
+        values = check_array(theta, "theta", ("()", "(n,)", "(o, n)")[min(np.ndim(theta), 2)])
         points = np.broadcast_to([margin.median() for margin in prior.margins], (*values.shape, prior.k)).copy()
         points[..., self._j] = values
         tau = np.asarray(self.posterior.cdf(points))[..., self._j]

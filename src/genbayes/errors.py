@@ -62,7 +62,7 @@ class BudgetSpent(GenBayesError, RuntimeError):
 
 
 class SimulatorBroken(GenBayesError, RuntimeError):
-    """So many runs failed one after another, or one ended its process, that the simulator must be at fault."""
+    """Many runs failed one after another, or one ended its process: the simulator must be at fault."""
 
 
 class GenBayesWarning(UserWarning):

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from genbayes import PosteriorEstimator, load
 from genbayes.data import read_table
@@ -45,6 +46,16 @@ def test_fit_writes_a_posterior_and_says_how_far_to_trust_it(ask, files) -> None
     assert "genbayes infer sample posterior.gb observed.csv" in answer.out
     assert "held-out pairs" in answer.lines
     assert load("posterior.gb").response_names_ == ("s1", "s2")
+
+
+def test_a_learnt_summary_is_asked_for_by_the_columns_of_the_observations(ask, files) -> None:
+    table = pd.read_parquet(files / "sims.parquet")
+    uniform = {"a": stats.uniform(-1, 2), "b": stats.norm(0, 1)}
+    estimator = PosteriorEstimator(uniform, summary="network", n_members=1, random_state=0)
+    estimator.fit(table[["a", "b"]], table[["s1", "s2"]]).save(files / "network.gb")
+    answer = ask("infer", "sample", str(files / "network.gb"), str(files / "one.csv"), "-n", "100", "--json")
+    assert answer.code == 0, answer.err
+    assert len(answer.json["observations"]) == 1
 
 
 @pytest.mark.filterwarnings("default")
@@ -148,7 +159,10 @@ def test_sample_in_json_has_every_observation(ask, files) -> None:
             "other.csv must have a column for each response of infer fit ('s1', 's2'), got none for 's2'",
         ),
         ("sample {}/p.gb {}/one.csv -n 20000001", "--number must be at most 20,000,000 for 1 row, got 20,000,001"),
-        ("sample {}/p.gb {}/two.csv -n 10000001", "--number must be at most 10,000,000 for 2 rows, got 10,000,001"),
+        (
+            "sample {}/p.gb {}/two.csv -n 5000001",
+            "--number must be at most 5,000,000 for 2 rows of 2 parameters, got 5,000,001",
+        ),
         ("sample {}/p.gb {}/one.csv --predictive {}/two.csv", "--predictive must go with --report, got 'two.csv'"),
         ("sample {}/p.gb {}/two.csv --strict", "y must lie within what was simulated, got 1 of 2 rows"),
         ("sample {}/p.gb {}/two.csv --row 3", "--row must be at most 2"),

@@ -173,7 +173,10 @@ def test_without_a_prior_a_campaign_has_its_space_and_its_names(campaign: Campai
     assert estimator.prior is None
     assert estimator.prior_.to_dict() == as_prior(campaign.space).to_dict()
     assert estimator.response_names_ == ("s1", "s2")
-    assert estimator.notes_[0] == "The prior is uniform on the campaign's space."
+    assert (
+        estimator.notes_[0]
+        == "The prior is uniform on the campaign's space (of the logarithm, for logarithmic inputs)."
+    )
 
 
 @pytest.mark.parametrize(

@@ -144,13 +144,14 @@ def sample(
     require_room(n, 1, "--number")
     estimator = _load(posterior)
     table = _responses(estimator, observed)
-    require_room(n, len(table), "--number")
+    require_room(n, len(table), "--number", estimator.prior_.k)
     if row > len(table):
         raise InvalidInput(f"--row must be at most {len(table)}, the observations in {observed.name}, got {row}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutsideSimulations)  # said here, in the numbers and options of a terminal
         given = estimator.condition(table)
-    estimator.warn_outside(estimator.summary_(table.to_numpy()), strict=strict, word=OBSERVATION)
+    s = estimator.summary_(estimator.summary_.read_observed(table)[0])
+    estimator.warn_outside(s, strict=strict, word=OBSERVATION)
     draws = _table_of_draws(given, n, seed)
     if output is not None:
         write_table(draws, output)

@@ -51,7 +51,7 @@ RENAMED = {
 }
 # `categorical`, categorical=, n_members=5 and y_bounds=(0, None) as the library writes them; no user's word in quotes.
 DROP, LEAVE_OUT = "; drop or repair them", "; repair them, or leave such rows out with --drop-missing"
-MOST_DRAWS = 20_000_000  # in all rows together: about 400 MB of CSV
+MOST_DRAWN = 20_000_000  # numbers in all rows together: about 400 MB of CSV
 NAMED = re.compile(r"`(\w+)`|(?<![-'\w])([a-z_]+)=(?:\[[^]]*\]|\([^)]*\)|'?([\w.-]*)'?)")
 
 
@@ -116,18 +116,19 @@ def split_runs(
     return X, y, len(table) - len(y)
 
 
-def require_room(n: int, n_rows: int, option: str) -> None:
-    """Refuse more draws than a table can sensibly hold, before any is drawn.
+def require_room(n: int, n_rows: int, option: str, n_columns: int = 1) -> None:
+    """Refuse more numbers than a table can sensibly hold, n draws of n_columns for each row, before any is drawn.
 
     Example:
         >>> require_room(10**9, 2, "--samples")
         Traceback (most recent call last):
         genbayes.errors.InvalidInput: --samples must be at most 10,000,000 for 2 rows, got 1,000,000,000; ask for fewer
     """
-    if n * n_rows > MOST_DRAWS:
-        most = MOST_DRAWS // n_rows
+    if n * n_rows * n_columns > MOST_DRAWN:
+        most = MOST_DRAWN // (n_rows * n_columns)
         rows = f"{n_rows:,} row{'s' if n_rows > 1 else ''}"
-        raise InvalidInput(f"{option} must be at most {most:,} for {rows}, got {n:,}; ask for fewer")
+        of_each = f" of {n_columns} parameters" if n_columns > 1 else ""
+        raise InvalidInput(f"{option} must be at most {most:,} for {rows}{of_each}, got {n:,}; ask for fewer")
 
 
 def load_surrogate(path: Path) -> Any:

@@ -166,11 +166,11 @@ class MarginRegion:
         return self._quantile(self.limits[1], self.posterior.prior.upper)
 
     def contains(self, theta: ArrayLike) -> BoolArray:
-        """Whether values of the parameter lie in the interval.
+        """Whether values of the parameter lie in the interval: one value or (n,) of them, for many observations (o, n).
 
         Args:
-            theta: One value or (n,) of them, for many observations (o, n); of a frame or a dictionary, which may hold
-                the other parameters as well, those with its name.
+            theta: The values; of a frame or a dictionary, which may hold the other parameters as well, those with its
+                name.
 
         Returns:
             Shape () or (n,); for many observations (o,) or (o, n).

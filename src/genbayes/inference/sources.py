@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from genbayes.inference.rounds import Region
 
 N_EMULATED = 10_000  # pairs from the emulator of a campaign's trials
+ASSUMED = "The prior is uniform on the campaign's space (of the logarithm, for logarithmic inputs)."
 SIMULATING = 7  # place of the child of the seed that simulations draw from; `fit` uses the first few
 
 
@@ -109,7 +110,7 @@ class PairSources(ABC):
 
         Args:
             campaign: Whose trials to learn from; a prior must name its inputs. Without a prior it is uniform on the
-                campaign's space.
+                campaign's space (of the logarithm, for logarithmic inputs).
             n_emulated: Pairs to draw from the emulator.
 
         Returns:
@@ -127,7 +128,7 @@ class PairSources(ABC):
         inside = ((theta >= space.lower[place]) & (theta <= space.upper[place])).all(axis=1)
         y = pd.DataFrame(emulator.sample(theta[inside], rng), columns=list(campaign.settings.responses))
         self.fit_within(theta[inside], y, prior=prior)
-        assumed = () if self.prior is not None else ("The prior is uniform on the campaign's space.",)
+        assumed = () if self.prior is not None else (ASSUMED,)
         self.notes_ = (*assumed, *emulator.notes(len(trials.theta)))
         self.dropped_ = {
             "trials failed or have no result": trials.n_unfinished,

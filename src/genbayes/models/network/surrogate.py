@@ -272,9 +272,8 @@ class QuantileSurrogate(ScaledSurrogate):
     def predict_out_of_fold(self, X: ArrayLike, y: ArrayLike) -> tuple[IntArray, QuantileFunction]:
         """Rows that a member held out, and their distributions by that member, drawn towards the others.
 
-        One member alone says less than all together. How much, `gain_of_pooling` tells without looking at y; the
-        member's quantiles are moved towards the mean of the others, which have seen the row, until the mean CRPS has
-        fallen by that much and no more.
+        One member alone says less than all together. How much, `gain_of_pooling` tells without looking at y; its
+        quantiles are moved towards the mean of the others, which have seen the row, by as much (`as_if_pooled`).
 
         Args:
             X: Inputs of `fit`, shape (n, d).

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import AnyArray, FloatArray, IntArray
-from genbayes.data.columns import as_table, is_frame
+from genbayes.data.matrix import as_table, is_frame
 from genbayes.errors import InvalidInput
 from genbayes.plotting.style import spans_decades
 

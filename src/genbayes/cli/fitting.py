@@ -104,7 +104,7 @@ def tell_out_of_fold(result: SelectionReport, n_held: int) -> str:
 def fit_without_some(make: Callable[[], Any], X: pd.DataFrame, y: FloatArray, seed: int, *, quiet: bool) -> HeldOut:
     """Fit to four fifths of the rows, for a page that is scored on the others."""
     from genbayes.data import hold_out
-    from genbayes.data.columns import MIN_ROWS
+    from genbayes.data.matrix import MIN_ROWS
 
     learn, held = hold_out(len(y), HELD_OUT, seed)
     if len(learn) < MIN_ROWS:

@@ -108,7 +108,7 @@ def split_runs(
 ) -> tuple[pd.DataFrame, FloatArray, int]:
     """Inputs, (n, d), and responses, (n,), of a table of runs with enough rows to learn from; how many were dropped."""
     from genbayes.data import split_target
-    from genbayes.data.columns import MIN_ROWS
+    from genbayes.data.matrix import MIN_ROWS
 
     X, y = split_target(table, target, inputs, categorical or [], "drop" if drop_missing else "error")
     if len(y) < MIN_ROWS:

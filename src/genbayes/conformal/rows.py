@@ -30,8 +30,8 @@ from genbayes.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from genbayes.conformal.recalibration import ScoreMap
 from genbayes.conformal.splits import Groups
 from genbayes.data import as_table, check_fit_data, check_predict_data, learn_categories, require_variation
-from genbayes.data.columns import MIN_ROWS, is_frame
 from genbayes.data.dataset import Dataset, merged_numbers, rows_among
+from genbayes.data.matrix import MIN_ROWS, is_frame
 from genbayes.data.weights import CheckedWeight, as_checked, check_weight
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.distribution.concatenated import Concatenated

@@ -1,19 +1,16 @@
 """Runs: read from files, checked, split, scaled, and the bundled example."""
 
 from genbayes.data.box import Box, Choice, Integer, Linear, Log
-from genbayes.data.columns import (
+from genbayes.data.columns import drop_missing, select_inputs, select_numbers, split_target
+from genbayes.data.extrapolation import InputCoverage
+from genbayes.data.folds import hold_out
+from genbayes.data.matrix import (
     as_table,
     check_fit_data,
     check_predict_data,
-    drop_missing,
     learn_categories,
     require_variation,
-    select_inputs,
-    select_numbers,
-    split_target,
 )
-from genbayes.data.extrapolation import InputCoverage
-from genbayes.data.folds import hold_out
 from genbayes.data.tables import check_table_path, load_motorcycle, read_table, write_table
 
 __all__ = [

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from genbayes.arrays import FloatArray
-from genbayes.data.columns import MIN_ROWS, unmasked
+from genbayes.data.matrix import MIN_ROWS, unmasked
 from genbayes.errors import InvalidInput, WeightsRescaled
 
 LARGEST_COUNT = 2.0**53  # beyond, every number is whole

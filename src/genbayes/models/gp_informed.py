@@ -24,7 +24,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from genbayes.arrays import FloatArray, IntArray
-from genbayes.data.columns import MIN_ROWS
+from genbayes.data.matrix import MIN_ROWS
 from genbayes.data.weights import as_checked
 from genbayes.distribution import Normal, PredictiveDistribution, QuantileFunction
 from genbayes.distribution.quantile_function import GRID

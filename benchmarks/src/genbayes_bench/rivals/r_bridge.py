@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from genbayes.arrays import FloatArray
-from genbayes.data.columns import MIN_ROWS, require_variation
+from genbayes.data.matrix import MIN_ROWS, require_variation
 from genbayes.distribution import Normal
 from genbayes.errors import GenBayesError, InvalidInput
 from genbayes.models.gp.deep import KERNELS, Kernel

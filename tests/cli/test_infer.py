@@ -58,6 +58,30 @@ def test_a_learnt_summary_is_asked_for_by_the_columns_of_the_observations(ask, f
     assert len(answer.json["observations"]) == 1
 
 
+def test_what_was_summarised_without_names_goes_by_the_order_of_columns(ask, files) -> None:
+    table = pd.read_parquet(files / "sims.parquet")
+    uniform = {"a": stats.uniform(-1, 2), "b": stats.norm(0, 1)}
+    estimator = PosteriorEstimator(uniform, summary="network", n_members=1, random_state=0)
+    estimator.fit(table[["a", "b"]].to_numpy(), table[["s1", "s2"]].to_numpy()).save(files / "unnamed.gb")
+    y = pd.DataFrame({"first": [0.2, 0.1], "second": [0.5, -1.0]})
+    y.to_csv(files / "unnamed.csv", index=False)
+    answer = ask("infer", "sample", str(files / "unnamed.gb"), str(files / "unnamed.csv"), "-n", "100", "--json")
+    assert answer.code == 0, answer.err
+    expected = estimator.condition(y.to_numpy()).mean()[:, 1]
+    assert [each["b"]["mean"] for each in answer.json["observations"]] == pytest.approx(expected)
+    assert ask("infer", "sample", str(files / "unnamed.gb"), str(files / "gaps.csv")).code == 2
+
+
+def test_a_table_is_not_read_as_a_set(ask, files) -> None:
+    theta = pd.DataFrame({"a": np.linspace(-1, 1, 100)})
+    sets = np.random.default_rng(0).normal(theta.to_numpy()[:, :, None], 1, (100, 4, 2))
+    estimator = PosteriorEstimator({"a": stats.uniform(-1, 2)}, summary="set", n_members=1, random_state=0)
+    estimator.fit(theta, sets).save(files / "set.gb")
+    answer = ask("infer", "sample", str(files / "set.gb"), str(files / "two.csv"))
+    assert answer.code == 2
+    assert "POSTERIOR must take one observation a row, got one that takes sets" in answer.err
+
+
 @pytest.mark.filterwarnings("default")
 def test_fit_in_json_without_a_prior_says_which_was_taken(ask, files) -> None:
     answer = ask("infer", "fit", str(files / "sims.parquet"), *COLUMNS, "-o", "p.gb", "--json")

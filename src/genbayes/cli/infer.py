@@ -182,11 +182,15 @@ def _load(path: Path) -> PosteriorEstimator:
 
 
 def _responses(estimator: PosteriorEstimator, path: Path) -> pd.DataFrame:
-    """The responses of a table, whose columns may stand in any order and beside others."""
+    """The responses of a table, whose columns may stand in any order and beside others if they have names."""
     from genbayes.data import read_table, select_numbers
+    from genbayes.inference.summaries import SetSummary
     from genbayes.validation import list_some, suggest
 
-    table, names = read_table(path), list(estimator.observation_names_ or estimator.response_names_)
+    if isinstance(estimator.summary_, SetSummary):
+        raise InvalidInput("POSTERIOR must take one observation a row, got one that takes sets; use it in Python")
+    table = read_table(path)
+    names = list(estimator.observation_names_ or table.columns)  # those that were summarised may have had no names
     missing = [name for name in names if name not in table.columns]
     if missing:
         raise InvalidInput(
@@ -223,16 +227,13 @@ def _write_report(
 
 def _summary(posterior: Posterior) -> list[dict[str, Any]]:
     """Mean, sd and 90% interval of each parameter given each observation."""
-    import numpy as np
-
-    mean, sd = np.atleast_2d(posterior.mean()), np.atleast_2d(posterior.std())
-    lower, upper = (np.atleast_2d(end) for end in posterior.interval(0.9))
+    columns = posterior.summary(0.9)[["mean", "sd", "q0.05", "q0.95"]].to_numpy()
     return [
         {
-            name: {"mean": mean[o, j], "sd": sd[o, j], "interval_90": [lower[o, j], upper[o, j]]}
-            for j, name in enumerate(posterior.names)
+            name: {"mean": mean, "sd": sd, "interval_90": [lower, upper]}
+            for name, (mean, sd, lower, upper) in zip(posterior.names, rows, strict=True)
         }
-        for o in range(len(mean))
+        for rows in columns.reshape(-1, len(posterior.names), 4).tolist()
     ]
 
 

@@ -238,7 +238,7 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
             with show_progress("learning summaries", self.verbose) as report:
                 train_summary(self.summary_, y[rest], t, self.theta_scale_.edges, rng, report)
         s = self.summary_(y)
-        self.kept_ = _varying(s)
+        self.kept_ = _varying(s, are_ours=isinstance(self.summary_, LearntSummary))
         self.n_summaries_ = len(self.kept_)
         return s
 
@@ -379,13 +379,13 @@ class PosteriorEstimator(PairSources, CheckedEstimator, BaseEstimator):
             raise UnreadableFile(f"the parts of the model file must be of {k} parameters and {p} summaries; {FOREIGN}")
 
 
-def _varying(s: FloatArray) -> IntArray:
-    """Numbers of the summaries that vary, with a warning that names the others."""
+def _varying(s: FloatArray, are_ours: bool) -> IntArray:
+    """Numbers of the summaries that vary, with a warning that names the others unless they are those of a network."""
     varies = s.min(axis=0) < s.max(axis=0)
     constant = ", ".join(str(j) for j in np.flatnonzero(~varies))
     if not varies.any():
         raise InvalidInput("y must vary, got the same values in every simulation; they say nothing of theta")
-    if constant:
+    if constant and not are_ours:
         warnings.warn(
             f"summaries {constant} of y (counted from 0) are the same in every simulation and were ignored",
             ConstantSummaries,

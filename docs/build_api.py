@@ -148,6 +148,7 @@ SECTIONS = [
 NOTES = {  # public values that have no docstring
     "DEFAULT": "The paper's default loss weights, 0.3, 0.3 and 0.4.",
     "QUANTILE_DOMINANT": "The paper's weights for responses that jump, 0.1, 0.2 and 0.7.",
+    "FOREIGN": "What messages say of a file that holds what no fit gives.",
     "FORMAT_VERSION": "The format of model files that this version writes.",
     "Of": "What is asked about: a new run, or the mean E[y | x].",
     "Report": "What hears of progress: a function of step, number of steps and loss.",
@@ -198,11 +199,12 @@ def _tried(model: RegisteredModel) -> str:
         [] if first == sizes[0] else [f"from {first:,} runs on" if first in limits else f"beyond {first - 1:,} runs"]
     )
     words += [] if last == sizes[-1] else [f"to {last:,} runs"]
-    words += [] if one_regime == regimes else ["if y has regimes" if regimes else "if y has one regime"]
-    if model.asks == "regimes":
-        words.append(f"if `{model.refines}` finds regimes")
-    elif model.refines and model.family != "jumps":
-        words.append(f"unless `{model.refines}` is far behind")
+    if one_regime != regimes:
+        words.append("more if y has several peaks" if one_regime else "if y has several peaks")
+    if found := {"regimes": "finds regimes", "uneven": "leaves uneven noise"}.get(model.asks):
+        words.insert(0, f"if `{model.refines}` {found}")
+    elif model.asks == "shape":
+        words.insert(0, f"unless `{model.refines}` leaves even, normal noise")
     return ", ".join(words) or "always"
 
 

@@ -89,6 +89,8 @@ def test_what_cannot_be_registered_is_refused(name, cls, options, sentence: str)
 
 def test_a_model_that_cannot_say_what_to_keep_is_refused_by_save() -> None:
     bare = type("Bare", (), {"fit": None, "predict_distribution": None, "get_params": None})
+    with pytest.raises(InvalidInput, match="must have to_state and from_state to be saved, got Bare"):
+        state_of(bare())
     register_model("bare", bare)
     with pytest.raises(InvalidInput, match="must have to_state and from_state to be saved, got Bare"):
         state_of(bare())

@@ -22,7 +22,8 @@ from genbayes.models.protocols import Of
 class DesignModel(Surrogate):
     """A model that runs are chosen by.
 
-    The contract of every method stands here, once: implementations say only how they go about it.
+    The contract of every method stands here, once: implementations say only how they go about it. It is learnt again
+    from the runs of a campaign whenever one is opened, and not saved.
     """
 
     knows_mean = True

@@ -19,6 +19,8 @@ RIVALS = ("NaturalGradientBoosting", "QuantileForest")  # models of our benchmar
 def state_of(model: object) -> State:
     """The state of a fitted model, under its disk name; refused now rather than at `load` if it has none."""
     cls = type(model)
+    if not isinstance(model, Savable):
+        raise InvalidInput(f"a model must have to_state and from_state to be saved, got {cls.__name__} without")
     homes = [*OUR_ESTIMATORS.items(), *((entry.disk_name, entry.home) for entry in registered_models().values())]
     disk_name = next((name for name, home in homes if is_class(home, cls)), None)
     if disk_name is None:
@@ -26,8 +28,6 @@ def state_of(model: object) -> State:
             f"a model must be registered to be saved, got {cls.__name__}; "
             f"call genbayes.register_model('{cls.__name__.lower()}', {cls.__name__})"
         )
-    if not isinstance(model, Savable):
-        raise InvalidInput(f"a model must have to_state and from_state to be saved, got {cls.__name__} without")
     state, package = model.to_state(), cls.__module__.partition(".")[0]
     plugin = {} if package == "genbayes" else {"plugin": package}
     return State(disk_name, {**state.values, **plugin}, state.arrays)

@@ -123,10 +123,10 @@ def summary_table(lines: Sequence[Line]) -> Table:
         f"{MARK} {contest_title(line.contest).removesuffix(f' {MARK}')}: {note}" for line, note in _standins(lines)
     ]
     notes = (
-        "CRPS, less is better; mean ± standard error. In brackets: replicates, where fewer than in the last column. In "
-        "bold: the lowest of ours and the strongest baseline, of those that have all. Friedman's function has "
-        "two rows: scored on noise-free responses as in the paper, which rewards forecasts that are too narrow, and "
-        "properly.",
+        "CRPS, the average distance between prediction and outcome, less is better; mean ± standard error. In "
+        "brackets: replicates, where fewer than in the last column. In bold: the lowest of ours and the strongest "
+        "baseline, of those that have all. Friedman's function has two rows: scored on noise-free responses as in the "
+        "paper, which rewards forecasts that are too narrow, and properly.",
         "The strongest baseline is the one of the lowest mean on the same replicates, chosen with hindsight, which "
         f"flatters it. Who wins is said of {method_title('auto')}: its score minus the baseline's, by replicate, "
         "in percent of the latter ± standard error. A win is a difference whose 95% interval by Student's t lies below "

@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from genbayes import ConformalSurrogate
 from genbayes.analysis import main_effects
 from genbayes.cli.demo import draw_fan
 from genbayes.data import read_table
+from genbayes.models import StationaryGP
 
 
 def interrupt(*_: object) -> None:
@@ -209,6 +211,25 @@ def test_predictions_are_written_beside_the_inputs(ask, bell, new, output) -> No
 def test_levels_stand_in_the_order_asked_for(ask, bell, new) -> None:
     ask("predict", "m.gb", "new.csv", "--quantiles", "0.9,0.025", "--no-mean", "-o", "out.csv")
     assert list(read_table("out.csv").columns) == ["name", "x", "q0.9", "q0.025"]
+
+
+def test_levels_that_are_close_have_a_column_each(ask, bell, new) -> None:
+    ask("predict", "m.gb", "new.csv", "--quantiles", "0.1,0.1000000001,0.99999999,1e-9", "--no-mean", "-o", "out.csv")
+    names = ["q0.1", "q0.1000000001", "q0.99999999", "q0.000000001"]
+    assert list(read_table("out.csv").columns) == ["name", "x", *names]
+
+
+def test_a_calibrated_model_knows_the_categories_of_the_one_inside(ask, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(size=60), "gas": rng.choice(["He", "O2"], 60)})
+    y = table["x"] + (table["gas"] == "He") + 0.1 * rng.standard_normal(60)
+    gp = StationaryGP(categorical=["gas"], n_starts=1)
+    model = ConformalSurrogate(gp, level=0.5, random_state=0).fit(table, y)
+    model.save(tmp_path / "calibrated.gb")
+    table.assign(y=y).to_csv(tmp_path / "new.csv", index=False)
+    assert ask("predict", "calibrated.gb", "new.csv", "-o", "out.csv").code == 0
+    np.testing.assert_allclose(read_table("out.csv")["mean"], model.predict(table))
+    assert ask("evaluate", "calibrated.gb", "new.csv", "--target", "y").code == 0
 
 
 def test_without_a_file_a_pipe_receives_csv(ask, bell, new) -> None:

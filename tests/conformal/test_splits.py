@@ -48,9 +48,13 @@ def test_a_missing_label_is_refused(missing) -> None:
         Groups.learn(labels, 2)
 
 
+def members(codes: np.ndarray, groups: Groups) -> np.ndarray:
+    return codes[:, None] == np.arange(len(groups))
+
+
 def split(codes, level: float, share: float | None = None, rng: np.random.Generator | None = None) -> np.ndarray:
     groups = Groups(("a", "b")) if codes.any() else Groups()
-    return draw_split(codes, groups, level, share, 10, rng or np.random.default_rng(0))
+    return draw_split(members(codes, groups), groups, level, share, 10, rng or np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +98,7 @@ def test_every_row_calibrates_equally_often_and_each_group_keeps_its_share() -> 
 
 def fold(codes, level: float, n_folds: int = 5) -> np.ndarray:
     groups = Groups(tuple("abc")[: codes.max() + 1]) if codes.any() else Groups()
-    return draw_folds(codes, groups, level, n_folds, 10, np.random.default_rng(0))
+    return draw_folds(members(codes, groups), groups, level, n_folds, 10, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -118,3 +122,15 @@ def test_folds_that_cannot_be_drawn_are_refused() -> None:
     assert 13 - np.bincount(fold(ALONE[:13], 0.5)).max() == 10
     with pytest.raises(InvalidInput, match="level must be at most 0.6666 with 5 calibration rows in group 'b'"):
         fold(TWO[:105], 0.9)
+
+
+def test_rows_of_several_groups_calibrate_each_of_them() -> None:
+    both = np.ones((60, 2), dtype=bool)
+    both[:20, 1] = False
+    held_out = draw_split(both, Groups(("a", "b")), 0.8, None, 10, np.random.default_rng(0))
+    counts = both[held_out].sum(axis=0)
+    assert 15 <= counts[0] <= 25
+    assert counts[1] >= 10
+    np.testing.assert_array_equal(
+        np.sort(np.bincount(draw_folds(both, Groups(("a", "b")), 0.8, 5, 10, np.random.default_rng(0)))), [12] * 5
+    )

@@ -441,3 +441,46 @@ def test_a_unit_in_two_groups_is_not_parted_and_calibrates_both() -> None:
     groups = np.repeat(["a", "b"], [80, 30])
     fitted = make("prefit", level=0.8).fit(x[50:], y[50:], groups=groups[50:])
     np.testing.assert_array_equal(np.bincount(fitted.codes_), [30, 30])
+
+
+@pytest.mark.parametrize("method", ["split", "cross", "prefit"])
+@pytest.mark.parametrize("reload", [False, True])
+def test_what_a_calibrated_model_learnt_or_was_calibrated_on_calibrates_no_other(
+    method: str, reload: bool, tmp_path: Path
+) -> None:
+    x, y = draw_runs(60, seed=5)
+    inner = make(method).fit(x, y)
+    inner = load(inner.save(tmp_path / "inner.gb")) if reload else inner
+    outer = ConformalSurrogate(inner, method="prefit", level=0.9)
+    with pytest.raises(InvalidInput, match=r"rows that the model has not learnt from, got 60 of 60 rows"):
+        outer.fit(x, y)
+    assert len(outer.fit(*draw_runs(60, seed=6)).scores_) == 60
+
+
+def test_groups_that_share_inputs_are_each_counted_by_input_in_any_order_of_rows() -> None:
+    x, y = np.repeat(X[:60], 2, axis=0), np.repeat(Y[:60], 2) + np.tile([0.0, 0.1], 60)
+    groups = np.tile(["A", "B"], 60)
+    for method in ("split", "cross"):
+        sizes = np.bincount(make(method, level=0.8, unit="input").fit(x, y, groups=groups).codes_)
+        np.testing.assert_array_equal(sizes, [15, 15] if method == "split" else [60, 60])
+
+
+def test_a_group_only_of_rows_of_weight_zero_is_no_group() -> None:
+    groups = np.where(np.arange(80) < 20, "odd", "plain")
+    fitted = make("split").fit(X, Y, sample_weight=groups == "plain", groups=groups)
+    assert fitted.groups_.labels == ("plain",)
+    assert fitted.summary()["distinct runs"] == "60"
+
+
+def test_labels_of_many_rows_are_checked_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = np.tile(["a", "b"], 40)
+    fitted = make("split", level=0.5).fit(X, Y, groups=groups)
+    monkeypatch.setattr("genbayes.models.base.ROWS_AT_ONCE", 7)
+    for labels, sentence in (
+        (groups[:10], r"groups must have shape \(80,\), one label per row, got \(10,\)"),
+        (np.tile(groups, 2), r"groups must have shape \(80,\), one label per row, got \(160,\)"),
+        ("a", r"groups must have shape \(80,\), one label per row, got \(\)"),
+        (np.append(groups[:-1], "c"), r"got 'c' in 1 of 80 rows \(row 79\)"),
+    ):
+        with pytest.raises(InvalidInput, match=sentence):
+            fitted.predict(X, groups=labels)

@@ -168,6 +168,18 @@ class SurrogateContract:
             self.make().fit(X, y, sample_weight=np.repeat([1.0, 0.0], [n - 1, 6]))
         self.make().fit(X, y, sample_weight=np.repeat([1.0, 0.0], [n, 5]))
 
+    def test_rows_of_weight_zero_are_as_if_they_had_not_been_given(self) -> None:
+        rng = np.random.default_rng(7)
+        X = pd.DataFrame({"size": rng.uniform(size=70), "gas": rng.choice(["He", "O2"], 70)})
+        y = X["size"] + 4 * (X["gas"] == "He") + 0.1 * rng.standard_normal(70)
+        X.loc[60:, "gas"] = "Xe"
+        weighted = self.make(categorical=["gas"]).fit(X, y, sample_weight=np.arange(70) < 60)
+        without = self.make(categorical=["gas"]).fit(X[:60], y[:60])
+        np.testing.assert_array_equal(weighted.predict(X[:60]), without.predict(X[:60]))
+        assert weighted.summary()["distinct runs"] == "60"
+        with pytest.raises(InvalidInput, match=r"X\['gas'\] must hold categories seen in fit \('He', 'O2'\), got 'Xe'"):
+            weighted.predict(X)
+
     def test_a_saved_model_answers_the_same_to_the_bit(self, fitted, runs, tmp_path: Path) -> None:
         again = load(fitted.save(tmp_path / "model.gb"))
         assert type(again) is self.model

@@ -97,9 +97,12 @@ def _answers(
     n_samples: int,
     rng: np.random.Generator,
 ) -> dict[str, FloatArray]:
-    """New columns by name."""
+    """New columns by name, of which each level has its own."""
+    import numpy as np
+
+    names = [f"q{np.format_float_positional(level, trim='-')}" for level in levels]
     answers = {"mean": distribution.mean(), "sd": distribution.std()} if mean else {}
-    answers |= {f"q{level:g}": column for level, column in zip(levels, distribution.ppf(levels).T, strict=True)}
+    answers |= dict(zip(names, distribution.ppf(levels).T, strict=True))
     if n_samples:
         draws = distribution.sample(n_samples, random_state=rng).T
         answers |= {f"sample_{i}": column for i, column in enumerate(draws, start=1)}

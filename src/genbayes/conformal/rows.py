@@ -29,14 +29,14 @@ from sklearn.utils.validation import (
 from genbayes.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from genbayes.conformal.recalibration import ScoreMap
 from genbayes.conformal.splits import Groups
-from genbayes.data import as_table, check_fit_data, check_predict_data, learn_categories, require_variation
-from genbayes.data.dataset import Dataset, merged_numbers, rows_among
+from genbayes.data import as_table, check_fit_data, learn_categories, require_variation
+from genbayes.data.dataset import merged_numbers
 from genbayes.data.matrix import MIN_ROWS, is_frame
 from genbayes.data.weights import CheckedWeight, as_checked, check_weight
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.distribution.concatenated import Concatenated
 from genbayes.errors import CopiesCountedOnce, GenBayesError, InvalidInput
-from genbayes.models.base import ScaledSurrogate
+from genbayes.models.base import ScaledSurrogate, Surrogate
 from genbayes.models.protocols import Fits, Predicts
 from genbayes.validation import describe_rows, require_no_dates
 
@@ -68,12 +68,15 @@ class Rows:
     def take(self, rows: IntArray) -> Rows:
         """Some of the rows."""
         weight = None if self.weight is None else as_checked(self.weight[rows])
-        X = self.X[rows] if isinstance(self.X, np.ndarray) else _safe_indexing(self.X, rows)
-        return Rows(X, self.y[rows], weight, self.codes[rows], self.number[rows], _renumber(self.unit[rows]))
+        return Rows(
+            _take(self.X, rows), self.y[rows], weight, self.codes[rows], self.number[rows], _renumber(self.unit[rows])
+        )
 
-    def unit_codes(self) -> IntArray:
-        """Group of each unit, that of its first row."""
-        return self.codes[np.unique(self.unit, return_index=True)[1]]
+    def groups_of_units(self, n_groups: int) -> BoolArray:
+        """Whether each of the u units has a row in each group, shape (u, n_groups)."""
+        found = np.zeros((int(self.unit.max()) + 1, n_groups), dtype=bool)
+        found[self.unit, self.codes] = True
+        return found
 
     def one_of_each_unit(self, n_groups: int, rng: np.random.Generator | None) -> BoolArray:
         """One row of each unit in each group, shape (n,): the first, or a random one where a generator is given."""
@@ -127,17 +130,23 @@ def take_rows(
         raise
     except ValueError as error:
         raise InvalidInput(str(error)) from error
+    kept = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0)
+    if weight is not None and len(kept) < len(y):
+        Groups.learn(groups, len(y))  # whose labels are checked with the user's numbers of rows
+        X, y, weight = _take(X, kept), y[kept], as_checked(weight[kept])
+        groups = None if groups is None else _safe_indexing(groups, kept)
     known = Groups.learn(groups, len(y))
     inputs = _numbers_of_inputs(X, len(y))
     runs = merged_numbers(inputs[:, None].astype(np.float64), y)
-    rows = Rows(
-        X, y, weight, known.encode(groups, len(y)), np.arange(len(y)), _renumber(runs if unit == "run" else inputs)
-    )
+    rows = Rows(X, y, weight, known.encode(groups, len(y)), kept, _renumber(runs if unit == "run" else inputs))
     if unit == "run":
         _warn_of_copies(inputs, runs)
-    if weight is not None and (weight == 0).any():
-        rows = rows.take(np.flatnonzero(weight > 0))
     return rows, known, int(runs.max()) + 1
+
+
+def _take(X: ArrayLike, rows: IntArray) -> ArrayLike:
+    taken: ArrayLike = X[rows] if isinstance(X, np.ndarray) else _safe_indexing(X, rows)
+    return taken
 
 
 def _numbers_of_inputs(X: ArrayLike, n: int) -> IntArray:
@@ -269,12 +278,9 @@ def unset_seeds(model: Predicts | None) -> list[str]:
 
 def require_unseen(model: Predicts | None, rows: Rows, unit: Literal["run", "input"]) -> None:
     """Refuse to calibrate a fitted model of this library on rows, or where inputs count on inputs, that it learnt."""
-    if not isinstance(model, ScaledSurrogate) or not hasattr(model, "row_hashes_"):
+    if not isinstance(model, Surrogate):
         return
-    X = check_predict_data(model, rows.X, model.coders_)
-    seen = rows_among(model.row_hashes_, X, rows.y, unit)
-    if Dataset.merged(X, rows.y).fingerprint() == model.fingerprint_:  # all that older files know
-        seen = np.ones(len(rows), dtype=bool)
+    seen = model._has_learnt(rows.X, rows.y, unit)
     if seen.any():
         what = "rows" if unit == "run" else "inputs"
         raise InvalidInput(

@@ -105,7 +105,7 @@ def _as_labels(groups: ArrayLike, n: int) -> list[Label]:
 
 
 def draw_split(
-    codes: IntArray,
+    member: BoolArray,
     groups: Groups,
     level: float,
     share: float | None,
@@ -116,7 +116,7 @@ def draw_split(
     """A random split of n rows, or of other units that count once.
 
     Args:
-        codes: Group of each row, shape (n,).
+        member: Whether each row is in each group, shape (n, groups); a row may be in several.
         groups: Names of the groups.
         level: The level that calibration rows must support.
         share: Share of calibration rows; None for a quarter, at most 1,000, but as many as the level needs.
@@ -129,27 +129,29 @@ def draw_split(
 
     Example:
         >>> rng = np.random.default_rng(0)
-        >>> int(draw_split(np.zeros(60, dtype=int), Groups(), 0.9, None, 10, rng).sum())
+        >>> int(draw_split(np.ones((60, 1), dtype=bool), Groups(), 0.9, None, 10, rng).sum())
         19
     """
-    held_out = np.zeros(len(codes), dtype=bool)
+    held_out = np.zeros(len(member), dtype=bool)
     if share is None:
-        _require_rows(codes, groups, level, fewest, what)
+        _require_rows(member, groups, level, fewest, what)
     for code in range(len(groups)):
-        rows = np.flatnonzero(codes == code)
+        rows = np.flatnonzero(member[:, code])
         n_held = _count(len(rows), level) if share is None else round(share * len(rows))
         require_support(n_held, level, groups.whose(code))
-        held_out[rng.permutation(rows)[:n_held]] = True
+        others = rng.permutation(rows)
+        others = others[~held_out[others]]  # of groups before
+        held_out[others[: max(0, n_held - (len(rows) - len(others)))]] = True
     if (~held_out).sum() < fewest:
         raise InvalidInput(
-            f"X must leave at least {fewest} {what} to learn from, got {(~held_out).sum()} of {len(codes)}; "
+            f"X must leave at least {fewest} {what} to learn from, got {(~held_out).sum()} of {len(member)}; "
             "lower level or calibration_share, or give more rows"
         )
     return held_out
 
 
 def draw_folds(
-    codes: IntArray,
+    member: BoolArray,
     groups: Groups,
     level: float,
     n_folds: int,
@@ -163,20 +165,26 @@ def draw_folds(
         Fold of each row, 0 to n_folds - 1, shape (n,).
 
     Example:
-        >>> folds = draw_folds(np.zeros(60, dtype=int), Groups(), 0.9, 5, 10, np.random.default_rng(0))
+        >>> folds = draw_folds(np.ones((60, 1), dtype=bool), Groups(), 0.9, 5, 10, np.random.default_rng(0))
         >>> np.bincount(folds)
         array([12, 12, 12, 12, 12])
     """
-    n = len(codes)
+    n = len(member)
     needed = max(n_folds, math.ceil(fewest * n_folds / (n_folds - 1)))
     if n < needed:
         raise InvalidInput(
             f"X must have at least {needed} {what} for method='cross' with {n_folds} folds, got {n}; give more"
         )
-    for code, size in enumerate(np.bincount(codes, minlength=len(groups))):
-        require_support(int(size), level, groups.whose(code))
-    order = np.concatenate([rng.permutation(np.flatnonzero(codes == code)) for code in range(len(groups))])
+    require_support_in_each(member, groups, level)
+    first = member.argmax(axis=1)
+    order = np.concatenate([rng.permutation(np.flatnonzero(first == code)) for code in range(len(groups))])
     return deal_folds(order, n_folds)
+
+
+def require_support_in_each(member: BoolArray, groups: Groups, level: float) -> None:
+    """Refuse groups with fewer rows than the level needs; `member` says of each row which groups it is in."""
+    for code, size in enumerate(member.sum(axis=0)):
+        require_support(int(size), level, groups.whose(code))
 
 
 def _count(n: int, level: float) -> int:
@@ -184,12 +192,13 @@ def _count(n: int, level: float) -> int:
     return max(min(math.ceil(SHARE * n), ENOUGH), rows_needed(level))
 
 
-def _require_rows(codes: IntArray, groups: Groups, level: float, fewest: int, what: str) -> None:
+def _require_rows(member: BoolArray, groups: Groups, level: float, fewest: int, what: str) -> None:
     """Enough rows in each group for the level, and in all for the model."""
-    n, need = len(codes), rows_needed(level)
+    n, need = len(member), rows_needed(level)
     if groups.labels:
-        for code, size in enumerate(np.bincount(codes, minlength=len(groups))):
-            require_support(int(size), level, groups.whose(code))
+        require_support_in_each(member, groups, level)
+    if (member.sum(axis=1) > 1).any():
+        return  # a row may calibrate several groups; how many are needed shows in the draw
     total = need * len(groups) + fewest
     if n < total:
         spare = (n - fewest) // len(groups)

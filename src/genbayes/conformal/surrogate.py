@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from genbayes.arrays import BoolArray, FloatArray, IntArray
+from genbayes.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from genbayes.conformal.recalibration import (
     Recalibration,
     ScoreMap,
@@ -38,10 +38,19 @@ from genbayes.conformal.rows import (
     take_rows,
     unset_seeds,
 )
-from genbayes.conformal.splits import Groups, draw_folds, draw_split
+from genbayes.conformal.splits import Groups, draw_folds, draw_split, require_support_in_each
+from genbayes.data.categories import CategoryCoder
+from genbayes.data.dataset import NO_HASHES, HashArray, are_among, smallest_hashes
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.base import Surrogate, known_parameters, plain_parameters, require_inputs, restore_columns
+from genbayes.models.base import (
+    ROWS_HASHED,
+    Surrogate,
+    known_parameters,
+    plain_parameters,
+    require_inputs,
+    restore_columns,
+)
 from genbayes.models.loading import restore_model, state_of
 from genbayes.models.protocols import KnowsTrainingInputs, Of, Predicts
 from genbayes.persistence import FOREIGN, State
@@ -89,6 +98,7 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         codes_: Number of the group of each of them, shape (n_cal,).
         groups_: The groups.
         n_rows_: Distinct rows given to `fit`.
+        row_hashes_: Hashes of the rows that calibrated a single model, by which they are known again.
         n_features_in_, feature_names_in_: Columns seen in `fit`.
 
     Example:
@@ -111,6 +121,7 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
     codes_: IntArray
     groups_: Groups
     n_rows_: int
+    row_hashes_: HashArray
     n_features_in_: int
 
     def __init__(
@@ -172,7 +183,13 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
             scores[held_out] = score_rows(models[-1], slopes[-1], rows.take(held_out))
         self.level_, self.models_, self.least_slopes_, self.groups_ = level, models, slopes, known_groups
         self.scores_, self.folds_, self.codes_, self.n_rows_ = scores[used], folds[used], rows.codes[used], n_distinct
+        self.row_hashes_ = self._hashes_kept(rows.take(np.flatnonzero(folds != LEARNT_ONLY)))
         return self
+
+    def _hashes_kept(self, rows: Rows) -> HashArray:
+        """By which rows that calibrated one model are known again; several have learnt what calibrates the others."""
+        found = self._hash_rows(rows.X, rows.y) if len(self.models_) == 1 else None
+        return NO_HASHES if found is None else smallest_hashes(found, ROWS_HASHED)
 
     def predict_distribution(
         self, X: ArrayLike, of: Of = "run", groups: ArrayLike | None = None
@@ -251,8 +268,15 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
             raise InvalidInput(f"model must have extrapolates, got {type(self.models_[0]).__name__} without")
         return np.asarray(np.all([model.extrapolates(X) for model in known], axis=0))
 
-    def _check_rows(self, X: ArrayLike) -> ArrayLike:
+    @property
+    def coders_(self) -> tuple[CategoryCoder, ...]:
+        """Coders of the categorical columns, those of the model inside."""
+        check_is_fitted(self, "scores_")
+        return getattr(self.models_[0], "coders_", ())
+
+    def _check_rows(self, X: ArrayLike, **labels: ArrayLike) -> ArrayLike:
         X = check_new(self, X)
+        self.groups_.encode(labels.get("groups"), len(X))  # type: ignore[arg-type]  # a table of many rows
         for model in self.models_:
             if isinstance(model, Surrogate):
                 model._check_rows(X)
@@ -261,6 +285,19 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
     def _looks_far(self, X: ArrayLike) -> bool:
         """As the models say, by all of those that know their training inputs."""
         return all(isinstance(model, Surrogate) and model._looks_far(X) for model in self.models_)
+
+    def _hash_rows(self, X: ArrayLike, y: FloatArray) -> HashArray | None:
+        model = self.models_[0]
+        return model._hash_rows(X, y) if isinstance(model, Surrogate) else None
+
+    def _has_learnt(self, X: ArrayLike, y: FloatArray, by: Literal["run", "input"]) -> BoolArray:
+        """What a model inside learnt, and what calibrated one."""
+        if not hasattr(self, "scores_"):
+            return np.zeros(len(y), dtype=bool)
+        hashes = self._hash_rows(X, y)
+        seen = np.zeros(len(y), dtype=bool) if hashes is None else are_among(self.row_hashes_, hashes, by)
+        learnt = [model._has_learnt(X, y, by) for model in self.models_ if isinstance(model, Surrogate)]
+        return np.asarray(np.any([seen, *learnt], axis=0))
 
     def summary(self) -> dict[str, str]:
         """What was calibrated and what is promised, in words, for reports."""
@@ -294,7 +331,8 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
             "feature_names_in": [str(name) for name in getattr(self, "feature_names_in_", [])],
             "unseeded": unset_seeds(self.model),
         }
-        arrays = {"scores": self.scores_, "folds": self.folds_, "codes": self.codes_}
+        arrays: dict[str, AnyArray] = {"scores": self.scores_, "folds": self.folds_, "codes": self.codes_}
+        arrays["row_hashes"] = self.row_hashes_
         state = State("ConformalSurrogate", values, arrays)
         for k, model in enumerate(self.models_):
             state = state.with_part(f"model{k}", state_of(model))
@@ -319,6 +357,9 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         calibrated.level_, calibrated.least_slopes_, calibrated.groups_ = level, slopes, groups
         calibrated.scores_, calibrated.folds_, calibrated.codes_ = scores, folds, codes
         calibrated.n_rows_ = state.count("n_rows")
+        calibrated.row_hashes_ = (  # older files have none
+            state.hashes("row_hashes", (None, 2)) if "row_hashes" in state.arrays else NO_HASHES
+        )
         if state.value("n_features_in") is not None:
             restore_columns(calibrated, state)
             require_inputs(calibrated.models_, calibrated.n_features_in_)
@@ -348,16 +389,15 @@ class ConformalSurrogate(RegressorMixin, BaseEstimator, Surrogate):
 
         Rows of one unit share a fold.
         """
-        codes = rows.unit_codes()
-        what = "rows" if len(codes) == len(rows) else UNITS[self.unit]
+        member = rows.groups_of_units(len(groups))
+        what = "rows" if len(member) == len(rows) else UNITS[self.unit]
         if self.method == "split":
-            held_out = draw_split(codes, groups, level, self.calibration_share, fewest, rng, what)
+            held_out = draw_split(member, groups, level, self.calibration_share, fewest, rng, what)
             return np.where(held_out, 0, LEARNT_ONLY)[rows.unit]
         if self.method == "cross":
-            return draw_folds(codes, groups, level, self.n_folds, fewest, rng, what)[rows.unit]
+            return draw_folds(member, groups, level, self.n_folds, fewest, rng, what)[rows.unit]
         require_unseen(self.model, rows, "run" if self.unit == "run" else "input")
-        for code, size in enumerate(np.bincount(codes, minlength=len(groups))):
-            require_support(int(size), level, groups.whose(code))
+        require_support_in_each(member, groups, level)
         return np.zeros(len(rows), dtype=np.int64)
 
     def _recalibration(self, code: int) -> Recalibration:

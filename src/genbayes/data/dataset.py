@@ -17,6 +17,8 @@ from genbayes.arrays import BoolArray, FloatArray, IntArray
 
 HashArray = npt.NDArray[np.uint64]
 
+NO_HASHES: HashArray = np.empty((0, 2), dtype=np.uint64)
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -117,9 +119,12 @@ def hash_rows(X: FloatArray, y: FloatArray, n_kept: int | None = None) -> HashAr
     for j in range(X.shape[1]):
         inputs = _mixed(inputs, X[:, j])
     hashes = np.column_stack([inputs, _mixed(inputs, y)])
-    if n_kept is None:
-        return hashes
-    return hashes[np.argsort(inputs, kind="stable")[:n_kept]]
+    return hashes if n_kept is None else smallest_hashes(hashes, n_kept)
+
+
+def smallest_hashes(hashes: HashArray, n_kept: int) -> HashArray:
+    """Of more rows those with the smallest hashes of inputs, sorted by them, (n, 2) -> (n_kept, 2)."""
+    return hashes[np.argsort(hashes[:, 0], kind="stable")[:n_kept]]
 
 
 def _mixed(hashes: HashArray, values: FloatArray) -> HashArray:
@@ -132,17 +137,17 @@ def _mixed(hashes: HashArray, values: FloatArray) -> HashArray:
     return mixed
 
 
-def rows_among(known: HashArray, X: FloatArray, y: FloatArray, by: Literal["run", "input"]) -> BoolArray:
-    """Which rows are among those that `hash_rows` kept, by inputs and response or by inputs alone, shape (n,).
+def are_among(known: HashArray, hashes: HashArray, by: Literal["run", "input"]) -> BoolArray:
+    """Which rows are among known ones, by inputs and response or by inputs alone; both as `hash_rows` has them, (n,).
 
     Example:
         >>> X, y = np.array([[1.0], [2.0]]), np.array([5.0, 6.0])
-        >>> known = hash_rows(X, y, n_kept=10)
-        >>> rows_among(known, X, np.array([5.0, 7.0]), "run"), rows_among(known, X, np.array([5.0, 7.0]), "input")
+        >>> known, other = hash_rows(X, y, n_kept=10), hash_rows(X, np.array([5.0, 7.0]))
+        >>> are_among(known, other, "run"), are_among(known, other, "input")
         (array([ True, False]), array([ True,  True]))
     """
     column = 0 if by == "input" else 1
-    return np.isin(hash_rows(X, y)[:, column], known[:, column])
+    return np.isin(hashes[:, column], known[:, column])
 
 
 def _in_order(X: FloatArray, y: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:

@@ -31,11 +31,11 @@ from genbayes.data import (
     require_variation,
 )
 from genbayes.data.categories import CategoryCoder
-from genbayes.data.dataset import Dataset, HashArray, hash_rows
+from genbayes.data.dataset import NO_HASHES, Dataset, HashArray, are_among, hash_rows
 from genbayes.data.extrapolation import widened_box
 from genbayes.data.log_scaling import choose_bends
 from genbayes.data.scaling import Bounds, InputScaler, ResponseScaler, as_bounds, check_within
-from genbayes.data.weights import check_weight
+from genbayes.data.weights import as_checked, check_weight
 from genbayes.distribution import Normal, PredictiveDistribution
 from genbayes.distribution.concatenated import Concatenated
 from genbayes.errors import FarFromRuns, InvalidInput, UnreadableFile
@@ -114,7 +114,7 @@ class Surrogate(ABC):
         n = _count_rows(X)
         if n <= ROWS_AT_ONCE:
             return [ask(X, **labels)]
-        self._check_rows(X)  # as a whole, so that messages name the user's rows
+        self._check_rows(X, **labels)  # as a whole, so that messages name the user's rows
         parts = []
         for start in range(0, n, ROWS_AT_ONCE):
             rows = np.arange(start, min(start + ROWS_AT_ONCE, n))
@@ -122,9 +122,17 @@ class Surrogate(ABC):
             parts.append(ask(_safe_indexing(X, rows), **some))
         return parts
 
-    def _check_rows(self, X: ArrayLike) -> ArrayLike:
+    def _check_rows(self, X: ArrayLike, **labels: ArrayLike) -> ArrayLike:
         """New inputs, refused as a whole where some cannot be predicted, before they are taken piece by piece."""
         return X
+
+    def _hash_rows(self, X: ArrayLike, y: FloatArray) -> HashArray | None:
+        """Hashes of runs as this model codes them, shape (n, 2); None if it cannot."""
+        return None
+
+    def _has_learnt(self, X: ArrayLike, y: FloatArray, by: Literal["run", "input"]) -> BoolArray:
+        """Which runs, or which inputs, took part in the fit as far as the model remembers, shape (n,)."""
+        return np.zeros(len(y), dtype=bool)
 
     def _looks_far(self, X: ArrayLike) -> bool:
         """Whether some rows seem to lie far from every training input, as far as can be told quickly."""
@@ -229,8 +237,20 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         X = self._checked(X)
         return self.coverage_.is_far(self._placed(X))
 
-    def _check_rows(self, X: ArrayLike) -> ArrayLike:
+    def _check_rows(self, X: ArrayLike, **labels: ArrayLike) -> ArrayLike:
         return self._checked(X)
+
+    def _hash_rows(self, X: ArrayLike, y: FloatArray) -> HashArray | None:
+        took_runs = hasattr(self, "row_hashes_")
+        return hash_rows(check_predict_data(self, X, self.coders_), y) if took_runs else None
+
+    def _has_learnt(self, X: ArrayLike, y: FloatArray, by: Literal["run", "input"]) -> BoolArray:
+        if not hasattr(self, "row_hashes_"):
+            return np.zeros(len(y), dtype=bool)
+        X = check_predict_data(self, X, self.coders_)
+        if Dataset.merged(X, y).fingerprint() == self.fingerprint_:  # all that older files know
+            return np.ones(len(y), dtype=bool)
+        return are_among(self.row_hashes_, hash_rows(X, y), by)
 
     def _looks_far(self, X: ArrayLike) -> bool:
         X = self._checked(X)
@@ -301,16 +321,25 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
     def _take_runs(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, bounds: Bounds = (None, None)
     ) -> Dataset:
-        """The user's runs, checked, categories coded, equal rows merged."""
+        """The user's runs, checked, categories coded, equal rows merged; rows of weight zero are none."""
         X = as_table(X)
-        self.coders_ = learn_categories(X, self.categorical)
-        X, y = check_fit_data(self, X, y, self.coders_)
+        coded, y = self._coded(X, y)
+        weight = check_weight(sample_weight, coded)
+        if weight is not None and (weight == 0).any():  # whose categories are not to be learnt
+            kept = np.flatnonzero(weight > 0)
+            weight = as_checked(weight[kept])
+            coded, y = self._coded(_safe_indexing(X, kept), y[kept])
         check_within(y, bounds)
-        data = Dataset.merged(X, y, check_weight(sample_weight, X))
+        data = Dataset.merged(coded, y, weight)
         require_variation(data.y, len(y))
         self.n_rows_, self.fingerprint_ = len(data), data.fingerprint()
         self.row_hashes_ = hash_rows(data.X, data.y, ROWS_HASHED)
         return data
+
+    def _coded(self, X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Runs as a matrix of numbers (n, d), categories learnt and coded, and responses (n,)."""
+        self.coders_ = learn_categories(X, self.categorical)
+        return check_fit_data(self, X, y, self.coders_)
 
     def _learn_scales(
         self, data: Dataset, rng: np.random.Generator, bounds: Bounds = (None, None), robust: bool = False
@@ -393,7 +422,7 @@ class ScaledSurrogate(RegressorMixin, BaseEstimator, Surrogate):
         box = widened_box(inputs) if box is None else box  # older files have none
         model.coverage_ = InputCoverage(inputs, state.number("radius", at_least=0), box)
         model.n_rows_, model.fingerprint_ = state.count("n_rows"), state.typed("data_sha256", str)
-        hashes = state.hashes("row_hashes", (None, 2)) if "row_hashes" in state.arrays else np.empty((0, 2), np.uint64)
+        hashes = state.hashes("row_hashes", (None, 2)) if "row_hashes" in state.arrays else NO_HASHES
         model.row_hashes_ = hashes  # older files have none
         return model
 

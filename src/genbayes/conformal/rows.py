@@ -26,12 +26,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from genbayes.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.conformal.recalibration import ScoreMap
 from genbayes.conformal.splits import Groups
 from genbayes.data import as_table, check_fit_data, check_predict_data, learn_categories, require_variation
-from genbayes.data.dataset import Dataset, merged_numbers, rows_among
-from genbayes.data.matrix import MIN_ROWS, is_frame
+from genbayes.data.dataset import Dataset, number_inputs, number_runs, renumber, rows_among
+from genbayes.data.matrix import MIN_ROWS, code_values
 from genbayes.data.weights import CheckedWeight, as_checked, check_weight
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.distribution.concatenated import Concatenated
@@ -69,7 +69,7 @@ class Rows:
         """Some of the rows."""
         weight = None if self.weight is None else as_checked(self.weight[rows])
         X = self.X[rows] if isinstance(self.X, np.ndarray) else _safe_indexing(self.X, rows)
-        return Rows(X, self.y[rows], weight, self.codes[rows], self.number[rows], _renumber(self.unit[rows]))
+        return Rows(X, self.y[rows], weight, self.codes[rows], self.number[rows], renumber(self.unit[rows]))
 
     def unit_codes(self) -> IntArray:
         """Group of each unit, that of its first row."""
@@ -128,49 +128,14 @@ def take_rows(
     except ValueError as error:
         raise InvalidInput(str(error)) from error
     known = Groups.learn(groups, len(y))
-    inputs = _numbers_of_inputs(X, len(y))
-    runs = merged_numbers(inputs[:, None].astype(np.float64), y)
-    rows = Rows(
-        X, y, weight, known.encode(groups, len(y)), np.arange(len(y)), _renumber(runs if unit == "run" else inputs)
-    )
+    inputs = number_inputs(code_values(X, len(y)))
+    runs = number_runs(inputs[:, None].astype(np.float64), y)
+    rows = Rows(X, y, weight, known.encode(groups, len(y)), np.arange(len(y)), runs if unit == "run" else inputs)
     if unit == "run":
         _warn_of_copies(inputs, runs)
     if weight is not None and (weight == 0).any():
         rows = rows.take(np.flatnonzero(weight > 0))
     return rows, known, int(runs.max()) + 1
-
-
-def _numbers_of_inputs(X: ArrayLike, n: int) -> IntArray:
-    """Number of the distinct input that each row has, (n,); rows of things that cannot be compared are all distinct."""
-    if is_frame(X):
-        columns = [X.iloc[:, j].to_numpy() for j in range(X.shape[1])]
-    else:
-        try:
-            columns = list(np.asarray(X).reshape(n, -1).T)
-        except (TypeError, ValueError):
-            return np.arange(n)
-    if not columns:
-        return np.arange(n)
-    return merged_numbers(np.column_stack([_comparable(column) for column in columns]), np.zeros(n))
-
-
-def _comparable(column: AnyArray) -> FloatArray:
-    """A column as numbers that are equal where its values are, (n,) -> (n,)."""
-    if column.dtype.kind in "biuf":
-        return np.asarray(column, dtype=np.float64)
-    code: dict[object, int] = {}
-    try:
-        return np.array([code.setdefault(value, len(code)) for value in column.tolist()], dtype=np.float64)
-    except TypeError:  # values that cannot be looked up
-        return np.arange(len(column), dtype=np.float64)
-
-
-def _renumber(unit: IntArray) -> IntArray:
-    """Numbers from 0 in the order of first appearance, (n,) -> (n,)."""
-    _, first, inverse = np.unique(unit, return_index=True, return_inverse=True)
-    place = np.empty(len(first), dtype=np.int64)
-    place[np.argsort(first)] = np.arange(len(first))
-    return place[inverse.reshape(-1)]
 
 
 def _warn_of_copies(inputs: IntArray, runs: IntArray) -> None:

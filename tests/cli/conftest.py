@@ -26,7 +26,7 @@ class Bell:
         self.settings = settings
 
     def get_params(self, deep: bool) -> dict[str, Any]:
-        return dict.fromkeys(self.takes | {"categorical", "y_bounds", "random_state", "verbose"})
+        return dict.fromkeys(self.takes | {"categorical", "y_bounds", "random_state", "verbose"}) | self.settings
 
     def set_params(self, **settings: Any) -> Self:
         self.settings |= {name: value for name, value in settings.items() if value not in (None, (None, None))}

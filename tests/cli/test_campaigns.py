@@ -189,9 +189,27 @@ def test_the_status_loads_what_draws_only_for_a_page(begun, words: list[str], dr
     assert out.splitlines()[-1] == f"0 {draws}"
 
 
-def test_a_page_of_a_campaign_without_results_has_no_curve(begun, tmp_path) -> None:
-    assert begun("design", "status", *WHERE, "--report", "page.html", "--json").code == 0
-    assert "Learning curve" not in (tmp_path / "page.html").read_text()
+def test_a_page_of_a_campaign_without_results_has_no_curve_and_says_why(begun, tmp_path) -> None:
+    answer = begun("design", "status", *WHERE, "--report", "page.html", "--json")
+    reason = "No learning curve: it takes 15 runs; done so far: 0."
+    assert (answer.code, answer.json["learning_curve"]["reason"]) == (0, reason)
+    page = (tmp_path / "page.html").read_text()
+    assert reason in page
+    assert "Learning curve" not in page
+
+
+@pytest.mark.parametrize("different", [0, 1])
+def test_responses_that_hardly_vary_leave_a_page_without_a_curve(begun, tmp_path, different: int) -> None:
+    from genbayes import Campaign
+
+    campaign = Campaign.open(*WHERE)
+    for trial in campaign.ask(20):
+        campaign.tell(trial, float(trial.number <= different))
+    answer = begun("design", "status", *WHERE, "--curve", "--report", "page.html")
+    reason = f"{'19 of' if different else 'all'} 20 runs gave 0, which leaves nothing to learn"
+    assert answer.code == 0
+    assert f"No learning curve: {reason}" in answer.lines
+    assert f"No learning curve: {reason}" in (tmp_path / "page.html").read_text()
 
 
 def test_runs_are_exported_ready_to_fit(run, tmp_path) -> None:

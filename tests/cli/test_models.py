@@ -10,7 +10,7 @@ import pytest
 from genbayes import ConformalSurrogate
 from genbayes.analysis import main_effects
 from genbayes.cli.demo import draw_fan
-from genbayes.data import read_table
+from genbayes.data import hold_out, read_table
 from genbayes.models import StationaryGP
 
 
@@ -159,6 +159,25 @@ def test_a_report_is_scored_on_rows_the_model_has_not_seen_and_the_file_saw_all(
     assert told in page
     assert told in answer.lines
     assert ask(*FIT, "--report", "r.html", "--json").json["scores"]["n"] == 4
+
+
+def test_a_report_on_rows_given_three_times_is_not_better_than_on_the_same_rows_once(ask, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    once = pd.DataFrame(rng.uniform(size=(60, 2)), columns=["a", "b"]).assign(y=rng.standard_normal(60))
+    pd.concat([once] * 3).to_csv(tmp_path / "runs.csv", index=False)
+    words = ("fit", "runs.csv", "--target", "y", "--model", "gp", "-o", "m.gb", "--report", "r.html", "--json")
+    scores = ask(*words).json["scores"]
+    assert scores["n"] == 36
+    assert scores["crps"] > 0.3  # of noise that nothing can predict it is 0.56 on average, of rows learnt nearly 0
+
+
+def test_a_category_of_a_single_row_does_not_stop_a_report(ask, runs, tmp_path) -> None:
+    _, held = hold_out(20, 0.2, 0)
+    table = pd.read_csv(runs)
+    table.loc[held[0], "gas"] = "Xe"
+    table.to_csv(runs, index=False)
+    answer = ask(*FIT, "--model", "gp", "--report", "r.html", "--json")
+    assert (answer.code, answer.json["scores"]["n"]) == (0, 3)
 
 
 def test_main_effects_range_over_the_inputs_of_all_rows(ask, bell, runs, monkeypatch) -> None:

@@ -1,16 +1,19 @@
 """Folds: nearly equal, whole inputs and known categories only, and a clear sentence where rows do not suffice."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genbayes.data.folds import ALWAYS_LEARNT, draw_folds
+from genbayes.data import hold_out
+from genbayes.data.folds import ALWAYS_LEARNT, draw_folds, hold_out_unseen, number_units
+from genbayes.data.matrix import code_values
 from genbayes.errors import InvalidInput
 
 
 def draw(X: np.ndarray, n_folds: int = 5, categorical: tuple[int, ...] = (), seed: int = 0) -> np.ndarray:
-    return draw_folds(X, n_folds, categorical, 10, np.random.default_rng(seed))
+    return draw_folds(X, np.arange(float(len(X))), n_folds, categorical, 10, np.random.default_rng(seed))
 
 
 @given(st.integers(2, 10), st.integers(0, 60), st.integers(0, 10**6))
@@ -68,3 +71,52 @@ def test_categories_that_leave_nothing_to_hold_out_are_refused() -> None:
     X = np.column_stack([np.arange(20.0), np.arange(20.0)])
     with pytest.raises(InvalidInput, match="categorical must leave rows to be held out"):
         draw(X, categorical=(1,))
+
+
+@given(st.integers(2, 200), st.integers(0, 10**6))
+def test_rows_without_repeats_are_held_out_as_by_their_numbers(n: int, seed: int) -> None:
+    X, y = np.random.default_rng(seed).uniform(size=(n, 3)), np.zeros(n)
+    for mine, plain in zip(hold_out_unseen(X, y, 0.2, seed), hold_out(n, 0.2, seed), strict=True):
+        np.testing.assert_array_equal(mine, plain)
+
+
+@given(st.integers(0, 10**6))
+def test_copies_of_a_row_are_held_out_together_and_a_fifth_of_the_rows_at_most(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = np.r_[np.arange(60), rng.choice(60, 20)]  # some rows twice or more, inputs not repeated on purpose
+    rng.shuffle(rows)
+    X, y = rng.uniform(size=(60, 2))[rows], rng.uniform(size=60)[rows]
+    learn, held = hold_out_unseen(X, y, 0.2, seed)
+    assert sorted([*learn, *held]) == list(range(80))
+    assert not set(rows[learn]) & set(rows[held])
+    assert 8 <= len(held) <= 16
+
+
+@pytest.mark.parametrize("share", [0.01, 0.2, 0.5])
+def test_inputs_repeated_on_purpose_are_held_out_whole_and_one_at_least(share: float) -> None:
+    X, y = np.repeat(np.arange(10.0), 4)[:, None], np.arange(40.0)
+    learn, held = hold_out_unseen(X, y, share, 0)
+    assert not set(X[learn, 0]) & set(X[held, 0])
+    assert len(held) == max(4, 40 * share)
+
+
+@given(st.integers(0, 10**6))
+def test_a_category_of_held_out_rows_is_learnt_too(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.uniform(size=40), rng.integers(0, 15, 40)])
+    learn, held = hold_out_unseen(X, X[:, 0], 0.2, seed, [1])
+    assert set(X[held, 1]) <= set(X[learn, 1])
+    assert sorted([*learn, *held]) == list(range(40))
+
+
+def test_rows_that_each_have_a_category_of_their_own_cannot_be_held_out() -> None:
+    X = np.arange(20.0)[:, None]
+    with pytest.raises(InvalidInput, match="categorical must leave rows to be held out"):
+        hold_out_unseen(X, X[:, 0], 0.2, 0, [0])
+
+
+def test_units_are_rows_with_their_copies_whatever_the_columns_hold() -> None:
+    frame = pd.DataFrame({"gas": ["O2", "He", "O2", "He"], "on": [True, False, True, True]})
+    X = code_values(frame, 4)
+    assert number_units(X, np.array([1.0, 1.0, 1.0, 1.0])).tolist() == [0, 1, 0, 2]
+    assert number_units(X, np.array([1.0, 1.0, 2.0, 1.0])).tolist() == [0, 1, 2, 3]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from genbayes import Box, Campaign
-from genbayes.campaign.learning_curve import NO_CURVE, LearningCurve
+from genbayes.campaign.learning_curve import LearningCurve, no_curve
 from genbayes.data import Choice, Log
 from genbayes.report.campaign import (
     describe_status,
@@ -20,6 +20,7 @@ from genbayes.report.campaign import (
 )
 
 CURVE = LearningCurve(np.array([10.0, 20.0, 40.0]), np.array([0.4, 0.2, 0.1]), np.array([0.02, 0.01, 0.01]))
+NO_CURVE = no_curve("all 20 runs gave 0, which leaves nothing to learn")
 Begin = Callable[..., Campaign]
 
 
@@ -72,6 +73,7 @@ def test_a_campaign_without_a_finished_run_has_a_page(begin: Begin, write) -> No
     page = write(begin())
     assert page.tile("Done") == ("0", "no limit set")
     assert "Learning curve" not in page.text
+    assert "No learning curve: all 20 runs gave 0, which leaves nothing to learn." in page.text
     assert page.tags.count("svg") == 2  # order and places, both empty
 
 

@@ -120,7 +120,7 @@ class AutoSurrogate(ScaledSurrogate):
         candidates = choose_candidates(self.candidates, facts)
         without_a_fold = len(data) - -(-len(data) // self.n_folds)
         fewest = min(MIN_LEARNT, max(without_a_fold, 3))  # fewer than ten distinct runs were given as replicates
-        fold = draw_folds(data.X, self.n_folds, coded, fewest, rng_folds)
+        fold = draw_folds(data.X, data.y, self.n_folds, coded, fewest, rng_folds)
         with show_stage("choosing a surrogate", bool(self.verbose)) as announce, fitting_threads(*data.X.shape):
             seeds = _seeds(candidates, rng_seeds)
             trials = Trials(candidates, data, fold, seeds, clock, announce, self.n_jobs)

@@ -436,7 +436,7 @@ class Campaign:
             verbose: Whether to show what is being done.
 
         Returns:
-            The curve, empty where there are too few runs.
+            The curve; empty, with its `reason`, where there are too few runs or nothing to learn.
         """
         from genbayes.campaign.learning_curve import learn_from_records
 

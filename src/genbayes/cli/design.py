@@ -15,6 +15,7 @@ from genbayes.cli.console import (
     print_facts,
     print_json,
     print_next,
+    print_sentence,
     print_table,
     shows_progress,
     standard_output,
@@ -254,7 +255,9 @@ def status(
         )
         return
     print_facts(f"Campaign {name} in {campaign.url}", describe_status(state))
-    if learnt is not None and len(learnt.n):
+    if learnt is not None and learnt.reason:
+        print_sentence(learnt.reason)
+    elif learnt is not None:
         rows = [(f"{n:.0f}", f"{c:.4g}", f"{e:.2g}") for n, c, e in zip(*_columns(learnt), strict=True)]
         print_table(
             f"CRPS of unseen runs, by a {learnt.model}", ["runs", "CRPS", "± SE"], rows, note=tell_worth(learnt)

@@ -1,7 +1,7 @@
 """The fit behind `fit`, `compare` and `demo`: which model, with which settings, and for a page a second one.
 
-Without `--model` it is the automatic choice. A page is scored on rows that a first fit does not see; the model file
-always holds a fit to all rows, so that asking for a page changes no prediction.
+Without `--model` it is the automatic choice. A page is scored on rows that a first fit does not see, nor copies
+of them; the model file always holds a fit to all rows, so that asking for a page changes no prediction.
 """
 
 from __future__ import annotations
@@ -102,16 +102,20 @@ def tell_out_of_fold(result: SelectionReport, n_held: int) -> str:
 
 
 def fit_without_some(make: Callable[[], Any], X: pd.DataFrame, y: FloatArray, seed: int, *, quiet: bool) -> HeldOut:
-    """Fit to four fifths of the rows, for a page that is scored on the others."""
-    from genbayes.data import hold_out
-    from genbayes.data.matrix import MIN_ROWS
+    """Fit to four fifths of the rows, for a page that is scored on the others, which have no like among them."""
+    from genbayes.data import learn_categories
+    from genbayes.data.folds import hold_out_unseen
+    from genbayes.data.matrix import MIN_ROWS, code_values
 
-    learn, held = hold_out(len(y), HELD_OUT, seed)
+    model = make()
+    categorical = model.get_params(deep=False).get("categorical")
+    coded = [coder.column for coder in learn_categories(X, categorical)]
+    learn, held = hold_out_unseen(code_values(X, len(y)), y, HELD_OUT, seed, coded)
     if len(learn) < MIN_ROWS:
         raise InvalidInput(
             f"At least {MIN_ROWS} runs are needed beside those held out for the report; there are {len(learn)}"
         )
     print_news(f"For the report: fitting {len(learn):,} rows; {len(held):,} are held out for scoring.", quiet)
-    model = make().fit(X.iloc[learn], y[learn])
+    model = model.fit(X.iloc[learn], y[learn])
     print_news(f"For the model: fitting all {len(y):,} rows.", quiet)
     return HeldOut(model, X.iloc[held], y[held], X)

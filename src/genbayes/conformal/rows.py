@@ -26,12 +26,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from genbayes.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from genbayes.arrays import BoolArray, FloatArray, IntArray
 from genbayes.conformal.recalibration import ScoreMap
 from genbayes.conformal.splits import Groups
 from genbayes.data import as_table, check_fit_data, learn_categories, require_variation
-from genbayes.data.dataset import merged_numbers
-from genbayes.data.matrix import MIN_ROWS, is_frame
+from genbayes.data.dataset import number_inputs, number_runs, renumber
+from genbayes.data.matrix import MIN_ROWS, code_values
 from genbayes.data.weights import CheckedWeight, as_checked, check_weight
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.distribution.concatenated import Concatenated
@@ -68,9 +68,8 @@ class Rows:
     def take(self, rows: IntArray) -> Rows:
         """Some of the rows."""
         weight = None if self.weight is None else as_checked(self.weight[rows])
-        return Rows(
-            _take(self.X, rows), self.y[rows], weight, self.codes[rows], self.number[rows], _renumber(self.unit[rows])
-        )
+        unit = renumber(self.unit[rows])
+        return Rows(_take(self.X, rows), self.y[rows], weight, self.codes[rows], self.number[rows], unit)
 
     def groups_of_units(self, n_groups: int) -> BoolArray:
         """Whether each of the u units has a row in each group, shape (u, n_groups)."""
@@ -136,9 +135,9 @@ def take_rows(
         X, y, weight = _take(X, kept), y[kept], as_checked(weight[kept])
         groups = None if groups is None else _safe_indexing(groups, kept)
     known = Groups.learn(groups, len(y))
-    inputs = _numbers_of_inputs(X, len(y))
-    runs = merged_numbers(inputs[:, None].astype(np.float64), y)
-    rows = Rows(X, y, weight, known.encode(groups, len(y)), kept, _renumber(runs if unit == "run" else inputs))
+    inputs = number_inputs(code_values(X, len(y)))
+    runs = number_runs(inputs[:, None].astype(np.float64), y)
+    rows = Rows(X, y, weight, known.encode(groups, len(y)), kept, runs if unit == "run" else inputs)
     if unit == "run":
         _warn_of_copies(inputs, runs)
     return rows, known, int(runs.max()) + 1
@@ -147,39 +146,6 @@ def take_rows(
 def _take(X: ArrayLike, rows: IntArray) -> ArrayLike:
     taken: ArrayLike = X[rows] if isinstance(X, np.ndarray) else _safe_indexing(X, rows)
     return taken
-
-
-def _numbers_of_inputs(X: ArrayLike, n: int) -> IntArray:
-    """Number of the distinct input that each row has, (n,); rows of things that cannot be compared are all distinct."""
-    if is_frame(X):
-        columns = [X.iloc[:, j].to_numpy() for j in range(X.shape[1])]
-    else:
-        try:
-            columns = list(np.asarray(X).reshape(n, -1).T)
-        except (TypeError, ValueError):
-            return np.arange(n)
-    if not columns:
-        return np.arange(n)
-    return merged_numbers(np.column_stack([_comparable(column) for column in columns]), np.zeros(n))
-
-
-def _comparable(column: AnyArray) -> FloatArray:
-    """A column as numbers that are equal where its values are, (n,) -> (n,)."""
-    if column.dtype.kind in "biuf":
-        return np.asarray(column, dtype=np.float64)
-    code: dict[object, int] = {}
-    try:
-        return np.array([code.setdefault(value, len(code)) for value in column.tolist()], dtype=np.float64)
-    except TypeError:  # values that cannot be looked up
-        return np.arange(len(column), dtype=np.float64)
-
-
-def _renumber(unit: IntArray) -> IntArray:
-    """Numbers from 0 in the order of first appearance, (n,) -> (n,)."""
-    _, first, inverse = np.unique(unit, return_index=True, return_inverse=True)
-    place = np.empty(len(first), dtype=np.int64)
-    place[np.argsort(first)] = np.arange(len(first))
-    return place[inverse.reshape(-1)]
 
 
 def _warn_of_copies(inputs: IntArray, runs: IntArray) -> None:

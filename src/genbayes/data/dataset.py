@@ -96,6 +96,39 @@ def merged_numbers(X: FloatArray, y: FloatArray) -> IntArray:
     return number
 
 
+def number_inputs(X: FloatArray) -> IntArray:
+    """Number of the distinct input that each row has, from 0 by first appearance, (n, d) -> (n,).
+
+    Example:
+        >>> number_inputs(np.array([[2.0], [1.0], [2.0]]))
+        array([0, 1, 0])
+    """
+    return renumber(merged_numbers(X, np.zeros(len(X))))
+
+
+def number_runs(X: FloatArray, y: FloatArray) -> IntArray:
+    """Number of the distinct row (x, y) that each row is, from 0 by first appearance, (n, d) and (n,) -> (n,).
+
+    Example:
+        >>> number_runs(np.array([[2.0], [1.0], [2.0]]), np.array([5.0, 4.0, 6.0]))
+        array([0, 1, 2])
+    """
+    return renumber(merged_numbers(X, y))
+
+
+def renumber(group: IntArray) -> IntArray:
+    """Numbers of groups changed to 0, 1, 2, ... in the order of first appearance, (n,) -> (n,).
+
+    Example:
+        >>> renumber(np.array([7, 3, 7]))
+        array([0, 1, 0])
+    """
+    _, first, inverse = np.unique(group, return_index=True, return_inverse=True)
+    place = np.empty(len(first), dtype=np.int64)
+    place[np.argsort(first)] = np.arange(len(first))
+    return place[inverse.reshape(-1)]
+
+
 def hash_rows(X: FloatArray, y: FloatArray, n_kept: int | None = None) -> HashArray:
     """64-bit hashes of each row's inputs and of inputs and response, to tell later whether a row is among them.
 

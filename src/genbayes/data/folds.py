@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from genbayes.arrays import BoolArray, FloatArray, IntArray
+from genbayes.data.dataset import number_inputs, number_runs
 from genbayes.errors import InvalidInput
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_level
@@ -27,6 +28,43 @@ def hold_out(n: int, share: float, random_state: RandomState) -> tuple[IntArray,
     order = as_generator(random_state).permutation(n)
     n_held = max(1, round(check_level(share) * n))
     return np.sort(order[n_held:]), np.sort(order[:n_held])
+
+
+def hold_out_unseen(
+    X: FloatArray, y: FloatArray, share: float, random_state: RandomState, categorical: Sequence[int] = ()
+) -> tuple[IntArray, IntArray]:
+    """As `hold_out`, but no held-out row has its like among the rows to learn from, or a category that they lack.
+
+    What is held out are the units of `number_units`, as many as fit into `share` of the rows, one at least. Where every
+    row is a unit and no category is rare, the split is that of `hold_out`.
+
+    Args:
+        X: Inputs as numbers, such as by `code_values`, shape (n, d).
+        y: Responses, shape (n,).
+        share: Share of the rows to hold out.
+        random_state: Seed of the split.
+        categorical: Columns that are categories.
+
+    Returns:
+        Row numbers to learn from, and to score on, each sorted.
+
+    Example:
+        >>> X = np.arange(10.0).repeat(3)[:, None]
+        >>> hold_out_unseen(X, X[:, 0], 0.2, 0)[1]
+        array([ 6,  7,  8, 21, 22, 23])
+    """
+    unit = number_units(X, y)
+    count, first = np.bincount(unit), np.unique(unit, return_index=True)[1]
+    order = as_generator(random_state).permutation(len(y))
+    order = unit[order[np.isin(order, first)]]
+    n_held = max(1, int((np.cumsum(count[order]) <= max(1, round(check_level(share) * len(y)))).sum()))
+    fold = np.where(np.isin(unit, order[:n_held]), 0, ALWAYS_LEARNT)
+    fold = learn_rare_categories(fold, X, categorical)
+    if (fold == ALWAYS_LEARNT).all():
+        raise InvalidInput(
+            "categorical must leave rows to be held out, got categories that no other rows have; give more rows of each"
+        )
+    return np.flatnonzero(fold == ALWAYS_LEARNT), np.flatnonzero(fold != ALWAYS_LEARNT)
 
 
 def deal_folds(order: IntArray, n_folds: int) -> IntArray:
@@ -51,16 +89,56 @@ def are_repeated_on_purpose(n_rows: int, n_inputs: int) -> bool:
     return n_rows >= RUNS_AN_INPUT * n_inputs
 
 
+def number_units(X: FloatArray, y: FloatArray) -> IntArray:
+    """Which rows are held out together: those of a unit have one number, from 0 by first appearance, (n,).
+
+    Where inputs are repeated on purpose a unit is a whole input, since a surrogate is asked where nothing was run; else
+    it is a row with its copies, the rows of equal inputs and response.
+
+    Args:
+        X: Inputs as numbers, shape (n, d).
+        y: Responses, shape (n,).
+
+    Example:
+        >>> X, y = np.array([[1.0], [1.0], [1.0], [2.0], [3.0]]), np.array([5.0, 5.0, 6.0, 7.0, 8.0])
+        >>> number_units(X[:4], y[:4]), number_units(X, y)
+        (array([0, 0, 0, 1]), array([0, 0, 1, 2, 3]))
+    """
+    inputs = number_inputs(X)
+    return inputs if are_repeated_on_purpose(len(y), int(inputs.max()) + 1) else number_runs(X, y)
+
+
+def learn_rare_categories(fold: IntArray, X: FloatArray, categorical: Sequence[int]) -> IntArray:
+    """Folds with `ALWAYS_LEARNT` for rows of a category that one fold alone has, which others could not predict, (n,).
+
+    Args:
+        fold: Fold of each row, shape (n,).
+        X: Inputs, categories coded, shape (n, d).
+        categorical: Columns that are categories.
+
+    Example:
+        >>> learn_rare_categories(np.array([0, 0, 1]), np.array([[7.0], [8.0], [8.0]]), [0])
+        array([-1,  0,  1])
+    """
+    fold = fold.copy()
+    for column in categorical:
+        for level in np.unique(X[:, column]):
+            rows = X[:, column] == level
+            if len(np.unique(fold[rows])) == 1:
+                fold[rows] = ALWAYS_LEARNT
+    return fold
+
+
 def draw_folds(
-    X: FloatArray, n_folds: int, categorical: Sequence[int], fewest: int, rng: np.random.Generator
+    X: FloatArray, y: FloatArray, n_folds: int, categorical: Sequence[int], fewest: int, rng: np.random.Generator
 ) -> IntArray:
     """Random folds, each of which is new to the rows outside it, as new inputs will be.
 
-    Where runs were repeated on purpose, rows with equal inputs stay together, since a surrogate is asked where nothing
-    was run. A category that only held-out rows have could not be predicted; such rows are never held out.
+    Rows of a unit stay together (`number_units`), and rare categories are never held out (`learn_rare_categories`).
 
     Args:
         X: Inputs, categories coded, shape (n, d).
+        y: Responses, shape (n,).
         n_folds: Number of folds wanted; few distinct inputs get one each.
         categorical: Columns that are categories.
         fewest: Rows that must be left to learn from.
@@ -70,19 +148,14 @@ def draw_folds(
         Fold of each row, `ALWAYS_LEARNT` for rows that no fold may hold out, shape (n,).
 
     Example:
-        >>> folds = draw_folds(np.arange(20.0)[:, None], 5, (), 10, np.random.default_rng(0))
+        >>> x = np.arange(20.0)
+        >>> folds = draw_folds(x[:, None], x, 5, (), 10, np.random.default_rng(0))
         >>> np.bincount(folds)
         array([4, 4, 4, 4, 4])
     """
-    distinct, group = np.unique(X, axis=0, return_inverse=True)
-    if not are_repeated_on_purpose(len(X), len(distinct)):
-        group = np.arange(len(X))
-    fold = deal_folds(rng.permutation(int(group.max()) + 1), n_folds)[group.reshape(-1)]
-    for column in categorical:
-        for level in np.unique(X[:, column]):
-            rows = X[:, column] == level
-            if len(np.unique(fold[rows])) == 1:
-                fold[rows] = ALWAYS_LEARNT
+    unit = number_units(X, y)
+    fold = deal_folds(rng.permutation(int(unit.max()) + 1), n_folds)[unit]
+    fold = learn_rare_categories(fold, X, categorical)
     held_out = fold >= 0
     if not held_out.any():
         raise InvalidInput("categorical must leave rows to be held out, got categories that each occur in one fold")
@@ -90,7 +163,7 @@ def draw_folds(
         needed = -(-fewest * n_folds // (n_folds - 1))
         raise InvalidInput(
             f"X must have at least {needed} distinct inputs to be split into {n_folds} folds with {fewest} rows to "
-            f"learn from, got {len(distinct)} in {len(X)} rows; give more runs"
+            f"learn from, got {len(np.unique(X, axis=0))} in {len(X)} rows; give more runs"
         )
     fold[held_out] = np.unique(fold[held_out], return_inverse=True)[1]  # no fold is empty
     return fold

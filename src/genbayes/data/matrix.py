@@ -58,6 +58,36 @@ def is_frame(X: object) -> TypeGuard[pd.DataFrame]:
     return hasattr(X, "iloc") and hasattr(X, "columns")
 
 
+def code_values(X: ArrayLike, n: int) -> FloatArray:
+    """A table of n rows as numbers that are equal where its values are, (n, d); what cannot be compared all differs.
+
+    Example:
+        >>> code_values([["He", 3], ["O2", 3], ["He", 4]], 3)
+        array([[0., 0.],
+               [1., 0.],
+               [0., 1.]])
+    """
+    if is_frame(X):
+        columns = [X.iloc[:, j].to_numpy() for j in range(X.shape[1])]
+    else:
+        try:
+            columns = list(np.asarray(X).reshape(n, -1).T)
+        except (TypeError, ValueError):
+            columns = []
+    return np.column_stack([_coded(column) for column in columns] or [np.arange(n, dtype=np.float64)])
+
+
+def _coded(column: AnyArray) -> FloatArray:
+    """A column as numbers that are equal where its values are, (n,) -> (n,)."""
+    if column.dtype.kind in "biuf":
+        return np.asarray(column, dtype=np.float64)
+    code: dict[object, int] = {}
+    try:
+        return np.array([code.setdefault(value, len(code)) for value in column.tolist()], dtype=np.float64)
+    except TypeError:  # values that cannot be looked up
+        return np.arange(len(column), dtype=np.float64)
+
+
 def learn_categories(X: ArrayLike, categorical: Sequence[str | int] | None) -> tuple[CategoryCoder, ...]:
     """Coders of the columns that are categories; text in any other column is refused.
 

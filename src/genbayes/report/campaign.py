@@ -25,7 +25,7 @@ from genbayes.plotting.style import (
     place_legend,
     shorten,
 )
-from genbayes.report.page import Html, Tile, card, columns, drawing, figure, table, tiles, write_page
+from genbayes.report.page import Html, Tile, card, columns, drawing, figure, paragraph, table, tiles, write_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,7 @@ def write_campaign(
         path: Where to; an old page is replaced.
         campaign: The campaign.
         status: Where it stands.
-        learnt: How its error fell with the runs.
+        learnt: How its error fell with the runs, or the reason why there is no curve.
         response: Which response is drawn, by name; None for the first.
     """
     shown = ShownResponse(campaign.settings.responses[0] if response is None else response, campaign.settings.responses)
@@ -126,7 +126,7 @@ def _figures(campaign: Campaign, learnt: LearningCurve, shown: ShownResponse) ->
         "Grey dots are the initial design, blue ones came later, orange crosses failed.",
     )
     if not len(learnt.n):
-        return [order, where]
+        return [paragraph(learnt.reason), order, where]
     caption = (
         f"Each dot is the CRPS of a {learnt.model} on runs it had not seen (the average distance between prediction "
         f"and outcome, in the unit of {shown.name}), cross-validated on the first runs, with one standard error. "

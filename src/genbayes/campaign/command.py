@@ -20,7 +20,7 @@ from genbayes.campaign.process import complaint, run_program, say_code, tail
 from genbayes.campaign.responses import DEFAULT_NAMES, LONGEST_LINE, check_responses, last_line, parse_line, shorten
 from genbayes.campaign.running import SimulationFailed, StopSignal
 from genbayes.campaign.trial import Trial
-from genbayes.data import Box, Choice
+from genbayes.data import Box
 from genbayes.data.box import Value
 from genbayes.errors import InvalidInput
 from genbayes.validation import suggest
@@ -164,7 +164,7 @@ def _check_code(words: Sequence[str], space: Box) -> None:
         is_plain = PLAIN.fullmatch(PLACEHOLDER.sub("", word)) is not None
         for found in PLACEHOLDER.finditer(word) if expects_code or not is_plain else ():
             name = found["name"]
-            if name is not None and _is_text(space.inputs.get(name)):
+            if name in space.text_choices:
                 raise InvalidInput(
                     f"command must not put text into code that may be run, got {{{name}}} in {word!r:.60}; "
                     f'write "${variable(name)}" there, or pass {{{name}}} to a script as a word of its own'
@@ -196,10 +196,6 @@ def _is_code_option(option: str, letters: str | None) -> bool:
     if letters is None or not option.startswith("-"):
         return False
     return option.lstrip("-") in LONG_CODE_OPTIONS or (option[1:].isalpha() and bool(set(letters) & set(option)))
-
-
-def _is_text(kind: object) -> bool:
-    return isinstance(kind, Choice) and isinstance(kind.values[0], str)
 
 
 def read_responses(stream: IO[bytes], names: Sequence[str], rule: str) -> tuple[float, ...]:

@@ -248,6 +248,13 @@ class Box:
         return [name for name, kind in self._inputs.items() if isinstance(kind, Choice)]
 
     @property
+    def text_choices(self) -> list[str]:
+        """Names of the inputs that are one of a few texts."""
+        return [
+            name for name, kind in self._inputs.items() if isinstance(kind, Choice) and isinstance(kind.values[0], str)
+        ]
+
+    @property
     def is_continuous(self) -> BoolArray:
         """Whether each axis may be moved along by gradients, shape (d,)."""
         return np.array([isinstance(kind, Linear) for kind in self._inputs.values()])

@@ -168,6 +168,11 @@ def input_names(model: BaseEstimator, columns: list[str]) -> list[str]:
     return columns
 
 
+def text_categories(model: BaseEstimator, names: Sequence[str]) -> list[str]:
+    """Which of the inputs of a fitted model, called `names`, are categories that are text: a file must say them so."""
+    return [names[coder.column] for coder in getattr(model, "coders_", ()) if isinstance(coder.levels[0], str)]
+
+
 def _categorical(model: BaseEstimator, names: list[str]) -> list[str]:
     """Names of the categories, whether they were given by name, by number, or by the type of their column."""
     named = [which if isinstance(which, str) else names[which] for which in getattr(model, "categorical", None) or ()]

@@ -235,6 +235,19 @@ def test_a_last_line_that_is_no_response_is_told(text: str, error: type, sentenc
         ["python3.11", "-c", "print('{gas}')"],
         ["perl", "-e", "print '{gas}'"],
         ["ssh", "node7", "./sim", "{gas}"],  # which gives its words to a shell
+        ["make", "run", "GAS={gas}"],
+        *(["sh", *cluster, "echo {gas}; echo 1"] for cluster in (["-cu"], ["-c", "--"], ["-c", "-x"], ["-cx"])),
+        ["bash", "-c", "-o", "pipefail", "{gas}"],
+        ["awk", 'BEGIN { system("echo {gas}"); print 1 }'],
+        ["flock", "f", "-c", "./sim_{gas}"],
+        ["Rscript", "--vanilla", "-e", "{gas}"],
+        ["julia", "-e", 'sim("{gas}")'],
+        ["perl", "-e{gas}"],
+        ["perl", "-ne", "print 1", "-e", "{gas}"],
+        ["node", "--eval={gas}"],
+        ["sbatch", "--wrap", "{gas}"],
+        ["sbatch", "--wrap=sim_{gas}"],
+        ["./unknown", "--run", "sim {gas}"],
     ],
 )
 def test_text_is_not_put_into_code_and_the_variable_to_use_is_named(words: list[str], monkeypatch) -> None:
@@ -244,10 +257,23 @@ def test_text_is_not_put_into_code_and_the_variable_to_use_is_named(words: list[
 
 
 @pytest.mark.parametrize(
-    "words", [["sh", "-c", "sim {mach} {number}"], ["sh", "sim.sh", "{gas}"], ["sh", "-c", 'sim "$1"', "sim", "{gas}"]]
+    "words",
+    [
+        ["sh", "-c", "sim {mach} {number}"],
+        ["sh", "sim.sh", "{gas}"],
+        ["bash", "-eu", "sim.sh", "-c", "{gas}"],  # whose options are its own
+        ["sh", "-c", 'sim "$1"', "sim", "{gas}"],
+        ["./sim", "-c", "{gas}", "--gas={gas}", "gas={gas}", "out/{gas}-{number}.csv", "He,{gas}"],
+        ["sbatch", "--wrap", "./sim {mach}", "--comment={gas}"],
+    ],
 )
-def test_numbers_may_stand_in_code_and_text_may_be_an_argument(words: list[str]) -> None:
+def test_numbers_may_stand_in_code_and_text_may_be_an_argument(words: list[str], monkeypatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: name)
     Command(words, SPACE)
+
+
+def test_categories_that_are_numbers_may_stand_in_code() -> None:
+    Command(["sh", "-c", "sim {stages}"], Box({"stages": Choice(1, 2, 4)}))
 
 
 def test_inputs_are_environment_variables_where_their_names_allow(program) -> None:

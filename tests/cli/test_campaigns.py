@@ -145,6 +145,15 @@ def test_points_of_ones_own_are_added_from_a_table(begun, tmp_path) -> None:
     assert trials[4]["x"] == {"mach": 0.5, "stages": 1, "gas": "He"}
 
 
+def test_a_choice_of_text_is_read_as_it_stands_in_a_file(ask, tmp_path) -> None:
+    options = ("--input", "batch=01,1,A", "--input", "on=True,False", "--input", "n=1,2", "--n-initial", "0")
+    assert ask("design", "create", "sqlite:///text.db", "text", *options).code == 0
+    (tmp_path / "points.csv").write_text("batch,on,n\n01,True,1\n1,False,2\n")
+    assert ask("design", "add", "sqlite:///text.db", "text", "points.csv", "--json").json == {"trials": [1, 2]}
+    trials = ask("design", "ask", "sqlite:///text.db", "text", "-n", "2", "--json").json["trials"]
+    assert [list(trial["x"].values()) for trial in trials] == [["01", "True", 1], ["1", "False", 2]]
+
+
 @pytest.fixture
 def run(begun):
     """Twenty runs done, one failed."""

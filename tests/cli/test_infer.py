@@ -124,6 +124,20 @@ def test_a_page_of_one_of_many_observations_with_predictions_of_ones_own(ask, fi
     assert "From 50 simulations with draws from the posterior" in (tmp_path / "page.html").read_text()
 
 
+def test_a_parameter_may_be_called_observation(ask, files) -> None:
+    table = pd.read_parquet(files / "sims.parquet")[:100].rename(columns={"a": "observation"})
+    estimator = PosteriorEstimator({"observation": stats.uniform(-1, 2)}, n_members=1, random_state=0)
+    estimator.fit(table[["observation"]], table[["s1"]]).save(files / "observation.gb")
+    pd.DataFrame({"s1": [0.2, 0.1]}).to_csv(files / "pair.csv", index=False)
+    answer = ask("infer", "sample", str(files / "observation.gb"), str(files / "pair.csv"), "-n", "20", "-o", "d.csv")
+    assert answer.code == 0, answer.err
+    draws = read_table("d.csv")
+    assert list(draws.columns) == ["observation_number", "observation"]
+    assert draws["observation_number"].tolist() == [1] * 20 + [2] * 20
+    summary = estimator.condition(pd.read_csv(files / "pair.csv")).summary()
+    assert summary.index.tolist() == [(0, "observation"), (1, "observation")]
+
+
 @pytest.mark.parametrize("words", [["predict"], ["evaluate", "--target", "s1"]])
 def test_a_posterior_is_no_surrogate(ask, files, words: list[str]) -> None:
     answer = ask(*words, str(files / "p.gb"), str(files / "one.csv"))

@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from genbayes import ConformalSurrogate
 from genbayes.analysis import main_effects
 from genbayes.cli.demo import draw_fan
 from genbayes.data import hold_out, read_table
+from genbayes.errors import RowsDropped
 from genbayes.models import StationaryGP
 
 
@@ -377,6 +379,31 @@ def test_a_category_that_fit_has_not_seen_is_named_with_its_line(ask, runs, tmp_
     answer = ask("predict", "m.gb", "new.csv")
     assert (answer.code, answer.out) == (2, "")
     assert "got 'Xe' in 1 of 2 rows (line 3)" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("seen", "new", "option"),
+    [
+        (["01", "02", "A1"], ["01", "02", "01"], []),
+        (["1", "2", "A1"], ["1", "", "2"], ["--drop-missing"]),
+        (["True", "False", "maybe"], ["True", "False", "True"], []),
+        (["1", "2", "3"], ["1", "", "2.0"], ["--drop-missing"]),  # numbers in fit, numbers afterwards
+        (["01", "02", "03"], ["1", "2", "03"], []),
+    ],
+)
+def test_categories_are_those_of_fit_whatever_else_stands_in_their_column(ask, tmp_path, seen, new, option) -> None:
+    """Alone, 01 and 02 would be read as numbers; a gap beside them would make them 1.0 and 2.0."""
+    rows = [f"{each},{x},{x + 5 * j}" for x in range(6) for j, each in enumerate(seen)]
+    (tmp_path / "b.csv").write_text("\n".join(["batch,mach,y", *rows]))
+    words = ("--target", "y", "--categorical", "batch", "--model", "gp", "-o", "m.gb")
+    assert ask("fit", "b.csv", *words).code == 0
+    (tmp_path / "new.csv").write_text("\n".join(["mach,batch ,y", *(f"2.5,{each},{j}" for j, each in enumerate(new))]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RowsDropped)
+        assert ask("evaluate", "m.gb", "new.csv", "--target", "y", *option).code == 0
+        assert ask("predict", "m.gb", "new.csv", "-o", "out.csv", *option).code == 0
+    first, second = pd.read_csv(tmp_path / "out.csv")["mean"][:2]
+    assert abs(second - first - 5) < 1
 
 
 def test_the_automatic_fit_is_the_one_that_is_compared(ask, runs, tmp_path, monkeypatch) -> None:

@@ -57,6 +57,8 @@ NO_CATEGORY = "inputs must be numbers unless they are categories, got"
         ("y\n1\n", ("y",), "table must have an input beside the target, got the column 'y' alone"),
         ("x,y\n1,2\n", ("y", ["x", "y"]), "inputs must not contain the target, got 'y' among them"),
         ("x,y\n1,2\n", ("y", ["X"]), r"inputs must be columns of the table, got 'X'; did you mean 'x'\?"),
+        ("x,y\n1,2\n", ("y", ["x", "x"]), "inputs must name each column once, got 'x' more than once; leave"),
+        ("g,y\nO2,2\n", ("y", ["g", "g"], ["g"]), "inputs must name each column once, got 'g' more than once"),
         ("x,gas,y\n1,O2,2\n", ("y", None, ["gsa"]), "categorical must be columns of .* 'gsa'; did you mean 'gas'"),
         ("x,y\n1,2\nfast,3\n", ("y", None, []), rf"{NO_CATEGORY} 'fast' in column 'x', 1 of 2 rows \(line 3\)"),
         (

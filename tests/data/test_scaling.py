@@ -54,6 +54,12 @@ def test_numbers_may_be_categories() -> None:
     np.testing.assert_array_equal(coder.encode([1, 3]), [0, 1])
 
 
+def test_a_whole_number_is_the_text_of_its_digits_though_a_gap_in_its_column_made_it_a_float() -> None:
+    coder = CategoryCoder.learn(0, "batch", ["1", "2", "A1"])
+    np.testing.assert_array_equal(coder.encode(pd.Series([2.0, None, 1.0]).dropna()), [1, 0])
+    np.testing.assert_array_equal(CategoryCoder(0, "batch", ("1", "1.0")).encode([1.0]), [1])  # as fit had it
+
+
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
 def test_a_missing_category_is_refused(missing) -> None:
     with pytest.raises(InvalidInput, match=r"X\['gas'\] must not have missing categories, got 1 of 2 rows \(row 1\)"):

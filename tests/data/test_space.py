@@ -37,6 +37,23 @@ def test_a_linear_input_stays_in_its_bounds_and_a_logarithmic_one_halves_its_dec
     assert Log(1e-4, 1.0).to_unit([10 ** (4 * u - 4)]) == pytest.approx([u])
 
 
+@pytest.mark.parametrize("bounds", [(-1e308, 1e308), (np.float64(-1.7e308), np.float64(1.7e308))])
+def test_a_linear_input_may_be_wider_than_the_largest_number(bounds: tuple[float, float]) -> None:
+    U = np.array([[0.0], [0.25], [0.5], [1.0]])
+    points = Box({"x": bounds}).from_unit(U)
+    np.testing.assert_allclose([point["x"] for point in points], np.array([-1, -0.5, 0, 1]) * bounds[1])
+    np.testing.assert_allclose(Box({"x": bounds}).to_unit(points), U)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(1e-300, 1e300), (1e-10, 1e300), (3e-308, 1e-300), (4e-308, 1e308)])
+def test_a_logarithmic_input_may_span_more_than_the_largest_ratio(lower: float, upper: float) -> None:
+    U, space = np.array([[0.0], [0.25], [0.5], [1.0]]), Box({"x": Log(lower, upper)})
+    points = space.from_unit(U)
+    decades = np.log10([point["x"] for point in points])
+    np.testing.assert_allclose(decades, np.log10(lower) + U[:, 0] * (np.log10(upper) - np.log10(lower)), atol=1e-9)
+    np.testing.assert_allclose(space.to_unit(points), U, atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", [Integer(2, 6), Choice(*"abcde")], ids=["integer", "choice"])
 def test_every_step_is_equally_long(kind) -> None:
     values = kind.from_unit((np.arange(1000) + 0.5) / 1000)
@@ -99,6 +116,8 @@ def test_a_frame_goes_to_the_cube_row_by_row_and_a_space_says_of_which_kind_its_
         ({"x": {"logarithmic": [1, 2]}}, r"bounds of 'x' must be \(lower, upper\), Log"),
         ({"x": Log(0.0, 1.0)}, "bounds of 'x' must be positive on a logarithmic scale, got 0.0"),
         ({"x": Log(1.0, 0.1)}, "bounds of 'x' must rise"),
+        ({"x": Log(1e-320, 1.0)}, "bounds of 'x' must be zero or at least 2.23e-308 in size, got 1e-320; use another"),
+        ({"x": (-5e-324, 5e-324)}, "bounds of 'x' must be zero or at least 2.23e-308 in size, got -5e-324"),
         ({"x": Integer(1, 2.5)}, "bounds of 'x' must be whole numbers, got 2.5"),
         ({"x": Integer(3, 3)}, "bounds of 'x' must differ, got 3 twice"),
         ({"x": Choice("a")}, "choices of 'x' must be two or more different values"),

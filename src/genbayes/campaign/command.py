@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import IO
@@ -20,7 +20,7 @@ from genbayes.campaign.process import complaint, run_program, say_code, tail
 from genbayes.campaign.responses import DEFAULT_NAMES, LONGEST_LINE, check_responses, last_line, parse_line, shorten
 from genbayes.campaign.running import SimulationFailed, StopSignal
 from genbayes.campaign.trial import Trial
-from genbayes.data import Box, Choice
+from genbayes.data import Box
 from genbayes.data.box import Value
 from genbayes.errors import InvalidInput
 from genbayes.validation import suggest
@@ -29,8 +29,17 @@ from genbayes.validation import suggest
 PLACEHOLDER = re.compile(r"\{\{(?P<kept>\w+)\}\}|(?<!\$)\{(?P<name>[^{}]+)\}")
 WORD = re.compile(r"\w+")
 NUMBER = "number"  # the placeholder of the trial's number
-INTERPRETERS = {"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox", "su", "python", "perl", "ruby", "node"}
-CODE_OPTION = re.compile(r"-[a-zA-Z]*[ce]")  # -c, -lc, -e: the next word is code
+PLAIN = re.compile(r"[\w./=:,@%+-]*")  # the text of options, paths and names, which no shell takes for code
+# Letters of the options after which interpreters, and programs that start a shell, expect code
+INTERPRETERS = {
+    **dict.fromkeys(("sh", "bash", "dash", "zsh", "ksh", "ash", "busybox", "csh", "tcsh"), "c"),
+    **dict.fromkeys(("su", "runuser", "flock", "script", "python", "pypy"), "c"),
+    **dict.fromkeys(("perl", "ruby", "lua", "julia", "R", "Rscript", "octave", "gnuplot"), "eE"),
+    **{"fish": "cC", "node": "ep", "php": "rBRE", "matlab": "r", "sbatch": ""},
+}
+LONG_CODE_OPTIONS = {"command", "init-command", "wrap", "eval", "expression", "execute", "print", "batch"}
+JOINERS = {"ssh", "rsh", "pdsh", "clush", "bsub", "make", "gmake"}  # what they are given ends in the code of a shell
+SCRIPT = re.compile(r".+\.(sh|bash|py|pl|rb|js|mjs|R|r|jl|lua|m|php)")  # options after it are its own
 
 
 @dataclass
@@ -147,19 +156,46 @@ def variable(name: str) -> str:
 
 
 def _check_code(words: Sequence[str], space: Box) -> None:
-    """Refuse text in the code of a shell or an interpreter, where a value such as "O2; rm -r ." would be run."""
-    is_code = False
-    names = [PurePath(word).name.rstrip("0123456789.") for word in words]
-    for i, word in enumerate(words):
-        is_code = is_code or names[i] == "ssh"  # which joins its words for a shell over there
-        follows = i > 0 and CODE_OPTION.fullmatch(words[i - 1]) and INTERPRETERS & set(names[: i - 1])
-        for found in PLACEHOLDER.finditer(word) if is_code or follows else ():
+    """Refuse text where it may be run as code, as a value such as "O2; rm -r ." would be.
+
+    Text may fill a word of its own, or stand in a plain one such as `--gas={gas}` or `out/{gas}.csv`.
+    """
+    for word, expects_code in zip(words, _expect_code(words), strict=True):
+        is_plain = PLAIN.fullmatch(PLACEHOLDER.sub("", word)) is not None
+        for found in PLACEHOLDER.finditer(word) if expects_code or not is_plain else ():
             name = found["name"]
-            if name is not None and isinstance(space.inputs.get(name), Choice):
+            if name in space.text_choices:
                 raise InvalidInput(
-                    f"command must not put text into code that is run, got {{{name}}} in {word!r:.60}; "
-                    f'write "${variable(name)}" there, or pass {{{name}}} as an argument of a script'
+                    f"command must not put text into code that may be run, got {{{name}}} in {word!r:.60}; "
+                    f'write "${variable(name)}" there, or pass {{{name}}} to a script as a word of its own'
                 )
+
+
+def _expect_code(words: Sequence[str]) -> Iterator[bool]:
+    """Whether each word may be taken for code: an interpreter's option says so, until a word has been its code."""
+    letters: str | None = None  # of code options; None before an interpreter and after the name of a script
+    is_next = is_joined = False
+    for word in words:
+        name = PurePath(word).name.rstrip("0123456789.-")
+        option, equals, _ = PLACEHOLDER.sub("=", word).partition("=")
+        is_option = _is_code_option(option, letters)
+        yield is_joined or is_next or is_option
+        is_joined = is_joined or name in JOINERS
+        if name in INTERPRETERS:
+            letters = (letters or "") + INTERPRETERS[name]
+        elif is_option:
+            is_next = not equals
+        elif is_next:
+            is_next = word.startswith("-") or PLAIN.fullmatch(word) is not None  # as in bash -c -o pipefail CODE
+        elif SCRIPT.fullmatch(word):
+            letters = None
+
+
+def _is_code_option(option: str, letters: str | None) -> bool:
+    """Whether an option is `--eval` or the like, or a cluster such as `-lc` that has one of the letters."""
+    if letters is None or not option.startswith("-"):
+        return False
+    return option.lstrip("-") in LONG_CODE_OPTIONS or (option[1:].isalpha() and bool(set(letters) & set(option)))
 
 
 def read_responses(stream: IO[bytes], names: Sequence[str], rule: str) -> tuple[float, ...]:

@@ -132,7 +132,7 @@ def add(
     from genbayes.data import read_table, select_inputs
 
     campaign = _open(url, name)
-    table = select_inputs(read_table(points), campaign.space.names)
+    table = select_inputs(read_table(points, campaign.space.text_choices), campaign.space.names)
     numbers = campaign.add(table)
     if as_json:
         print_json({"trials": numbers})

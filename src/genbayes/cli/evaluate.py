@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from genbayes.cli.console import check_paths, print_json, print_next, print_scores
-from genbayes.cli.options import AsJson, DropMissing, ModelFile, Page, Target, load_surrogate, read_runs
+from genbayes.cli.options import AsJson, DropMissing, ModelFile, Page, Target, load_surrogate, read_runs, with_text
 
 
 def evaluate(
@@ -32,6 +32,7 @@ def evaluate(
     from genbayes.report import write_assessment
 
     surrogate = load_surrogate(model)
+    table = with_text(table, held_out, surrogate, target)
     X, y = take_inputs_and_target(surrogate, table, target, "drop" if drop_missing else "error")
     if report is None:
         scores = assess(surrogate, X, y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,7 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 SHOWN_OBSERVATIONS = 10  # in a terminal
-OBSERVATION = "observation"  # column that numbers the observations among the draws
+OBSERVATION = "observation"  # column that numbers the observations among the draws, unless a parameter has the name
 
 
 @app.callback(invoke_without_command=True)
@@ -208,8 +209,21 @@ def _table_of_draws(posterior: Posterior, n: int, seed: int) -> pd.DataFrame:
     draws = np.atleast_3d(posterior.sample(n, random_state=seed)).reshape(-1, n, len(posterior.names))
     table = pd.DataFrame(draws.reshape(-1, draws.shape[2]), columns=list(posterior.names))
     if len(draws) > 1:
-        table.insert(0, OBSERVATION, np.repeat(np.arange(1, len(draws) + 1), n))
+        table.insert(0, _number_column(posterior.names), np.repeat(np.arange(1, len(draws) + 1), n))
     return table
+
+
+def _number_column(names: Sequence[str]) -> str:
+    """A name for the numbers of observations that no parameter has.
+
+    Example:
+        >>> _number_column(["a", "b"]), _number_column(["a", "observation"])
+        ('observation', 'observation_number')
+    """
+    name = OBSERVATION
+    while name in names:
+        name += "_number"
+    return name
 
 
 def _write_report(

@@ -103,6 +103,18 @@ def read_runs(path: Path, **columns: list[str] | None) -> pd.DataFrame:
     return table
 
 
+def with_text(table: pd.DataFrame, path: Path, surrogate: Any, target: str | None = None) -> pd.DataFrame:
+    """The table of a path as a fitted model knows its categories: 01 is the text '01' where fit has seen text."""
+    from pandas.api.types import is_string_dtype
+
+    from genbayes.data import read_table
+    from genbayes.data.columns import input_names, text_categories
+
+    names = input_names(surrogate, [name for name in table.columns if name != target])
+    text = [name for name in text_categories(surrogate, names) if name in table.columns]
+    return table if all(is_string_dtype(table[name]) for name in text) else read_table(path, text)
+
+
 def split_runs(
     table: pd.DataFrame, target: str, inputs: list[str] | None, categorical: list[str] | None, drop_missing: bool
 ) -> tuple[pd.DataFrame, FloatArray, int]:

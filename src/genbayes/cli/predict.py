@@ -19,7 +19,7 @@ from genbayes.cli.console import (
     print_warning,
     standard_output,
 )
-from genbayes.cli.options import AsJson, DropMissing, ModelFile, load_surrogate, parse_levels, require_room
+from genbayes.cli.options import AsJson, DropMissing, ModelFile, load_surrogate, parse_levels, require_room, with_text
 from genbayes.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def predict(
     if output is not None:
         check_table_path(output)
     surrogate = load_surrogate(model)
-    table = read_table(new)
+    table = with_text(read_table(new), new, surrogate)
     if drop_missing:
         table = leave_out(table, input_names(surrogate, list(table.columns)))
     require_room(samples, len(table), "--samples")

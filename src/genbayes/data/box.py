@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+SMALLEST = float(np.finfo(np.float64).tiny)  # of a bound; smaller numbers lose their digits
 Value = float | int | str
 Point = dict[str, Value]
 Written = Sequence[Value] | dict[str, list[Value]]  # an input in what JSON can say
@@ -50,11 +51,17 @@ class Linear:
 
     def to_unit(self, values: Sequence[Any]) -> FloatArray:
         """Positions u = (x - lower) / (upper - lower), (n,) -> (n,)."""
-        return (np.asarray(values, dtype=np.float64) - self.lower) / (self.upper - self.lower)
+        x, lower, upper = np.asarray(values, dtype=np.float64), float(self.lower), float(self.upper)
+        if math.isinf(upper - lower):
+            x, lower, upper = x / 2, lower / 2, upper / 2
+        return (x - lower) / (upper - lower)
 
     def from_unit(self, u: FloatArray) -> FloatArray:
         """Values x = lower + u (upper - lower), (n,) -> (n,)."""
-        return np.clip(self.lower + u * (self.upper - self.lower), self.lower, self.upper)
+        lower, upper = float(self.lower), float(self.upper)
+        if math.isinf(upper - lower):
+            return np.clip((1 - u) * lower + u * upper, lower, upper)
+        return np.clip(lower + u * (upper - lower), lower, upper)
 
     def take(self, value: object, name: str) -> Value:
         """A value of this input as it is stored, or why it is none."""
@@ -89,11 +96,17 @@ class Log(Linear):
 
     def to_unit(self, values: Sequence[Any]) -> FloatArray:
         """Positions u = log(x / lower) / log(upper / lower), (n,) -> (n,)."""
-        return np.log(np.asarray(values, dtype=np.float64) / self.lower) / math.log(self.upper / self.lower)
+        x, lower, upper = np.asarray(values, dtype=np.float64), float(self.lower), float(self.upper)
+        if math.isinf(upper / lower):
+            return (np.log(x) - math.log(lower)) / (math.log(upper) - math.log(lower))
+        return np.log(x / lower) / math.log(upper / lower)
 
     def from_unit(self, u: FloatArray) -> FloatArray:
         """Values x = lower (upper / lower)^u, (n,) -> (n,)."""
-        return np.clip(self.lower * (self.upper / self.lower) ** u, self.lower, self.upper)
+        lower, upper = float(self.lower), float(self.upper)
+        if math.isinf(upper / lower):
+            return np.clip(np.exp((1 - u) * math.log(lower) + u * math.log(upper)), lower, upper)
+        return np.clip(lower * (upper / lower) ** u, lower, upper)
 
     def to_json(self) -> Written:
         """`{"log": [lower, upper]}`."""
@@ -248,6 +261,13 @@ class Box:
         return [name for name, kind in self._inputs.items() if isinstance(kind, Choice)]
 
     @property
+    def text_choices(self) -> list[str]:
+        """Names of the inputs that are one of a few texts."""
+        return [
+            name for name, kind in self._inputs.items() if isinstance(kind, Choice) and isinstance(kind.values[0], str)
+        ]
+
+    @property
     def is_continuous(self) -> BoolArray:
         """Whether each axis may be moved along by gradients, shape (d,)."""
         return np.array([isinstance(kind, Linear) for kind in self._inputs.values()])
@@ -379,6 +399,10 @@ def _check_bounds(name: str, lower: float, upper: float) -> None:
         if isinstance(bound, bool) or not isinstance(bound, Real) or not math.isfinite(bound):
             instead = "; take Choice(a, b, ...) for categories" if isinstance(bound, str) else ""
             raise InvalidInput(f"bounds of {name!r} must be finite numbers, got {bound!r}{instead}")
+        if 0 < abs(bound) < SMALLEST:
+            raise InvalidInput(
+                f"bounds of {name!r} must be zero or at least {SMALLEST:.3g} in size, got {bound!r}; use another unit"
+            )
     if lower == upper:
         raise InvalidInput(
             f"bounds of {name!r} must differ, got {lower!r} twice; write a fixed input into the simulator instead"

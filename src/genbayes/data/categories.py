@@ -4,6 +4,7 @@ Text and numbers both may name categories. The order is sorted, so that it depen
 not on their sequence in the table. What a code becomes later, one-hot or embedded, is `scaling`'s concern.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +48,11 @@ class CategoryCoder:
             >>> CategoryCoder(0, "gas", ("He", "O2")).encode(["O2", "He"])
             array([1., 0.])
         """
+        code_of: dict[Any, int] = {level: code for code, level in enumerate(self.levels)}
         asked = _as_labels(values, self.name, text=isinstance(self.levels[0], str))
-        code_of = {level: code for code, level in enumerate(self.levels)}
+        asked = [
+            _as_named(label, value, code_of) for label, value in zip(asked, np.asarray(values, object), strict=True)
+        ]
         codes = np.array([code_of.get(label, -1) for label in asked], dtype=np.float64)
         unknown = codes < 0
         if unknown.any():
@@ -58,6 +62,13 @@ class CategoryCoder:
                 f"got {first!r} in {_places(values, unknown)}"
             )
         return codes
+
+
+def _as_named(label: str | float, value: object, known: Container[Any]) -> str | float:
+    """The label of a cell; 1.0, as a gap in its column makes of the number 1, is the text '1'."""
+    if isinstance(label, str) and label not in known and isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return label
 
 
 def _places(values: ArrayLike, marked: BoolArray) -> str:

@@ -7,6 +7,7 @@ A message names columns and, through the frame's index, lines of the file. What 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,9 @@ def select_inputs(
     for role, wanted in (("inputs", names), ("categorical", categorical or ())):
         for name in wanted:
             require_column(name, frame, role)
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise InvalidInput(f"inputs must name each column once, got {twice!r} more than once; leave it out")
     X, may_be_text = frame[list(names)], set(categorical or ())
     plain = [
         name
@@ -166,6 +170,11 @@ def input_names(model: BaseEstimator, columns: list[str]) -> list[str]:
             f"fitted without names, got {len(columns)}; fit it to a table instead"
         )
     return columns
+
+
+def text_categories(model: BaseEstimator, names: Sequence[str]) -> list[str]:
+    """Which of the inputs of a fitted model, called `names`, are categories that are text: a file must say them so."""
+    return [names[coder.column] for coder in getattr(model, "coders_", ()) if isinstance(coder.levels[0], str)]
 
 
 def _categorical(model: BaseEstimator, names: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ import re
 import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,9 @@ WITH_COMMA = re.compile(r'(?:^|[;\t])[ "]*[+-]?\d+,\d+(?:[eE][+-]?\d+)?[ "]*(?=[
 WITH_POINT = re.compile(r'(?:^|[;\t])[ "]*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?[ "]*(?=[;\t\r]|$)', re.MULTILINE)
 
 
-def parse_delimited(content: bytes, name: str, separator: str | None = None) -> pd.DataFrame:
+def parse_delimited(
+    content: bytes, name: str, separator: str | None = None, text_columns: Collection[str] = ()
+) -> pd.DataFrame:
     r"""The table in a file's bytes; numbers stay numbers, `NA` and empty cells are missing, all else is text.
 
     Args:
@@ -36,6 +38,7 @@ def parse_delimited(content: bytes, name: str, separator: str | None = None) -> 
         name: Its name, for messages.
         separator: What stands between two values; None to read it off the header: semicolons, tabs or commas. Between
             semicolons and tabs the decimal sign may be a comma, if it is so throughout.
+        text_columns: Columns whose cells are text as they stand, 01 for one; a missing cell is missing there, too.
 
     Returns:
         One row a record; the index counts lines as an editor does, the header being line 1.
@@ -55,13 +58,15 @@ def parse_delimited(content: bytes, name: str, separator: str | None = None) -> 
         separator, text = told[1], "\n" + text[told.end() :]
     try:
         separator = separator or _separator(text)
-        require_names([column.strip() for column in next(_records(text, separator))[1]], name)
+        header = next(_records(text, separator))[1]
+        require_names([column.strip() for column in header], name)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # else surplus values would be dropped
             frame = pd.read_csv(
                 io.StringIO(text),
                 sep=separator,
                 decimal="." if separator == "," else _decimal_sign(text, name),
+                dtype={column: str for column in header if column.strip() in text_columns},
                 index_col=False,  # else a surplus first value would become an index
                 skipinitialspace=True,
                 low_memory=False,  # one kind per column, whatever the length of the file

@@ -11,7 +11,7 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,12 +46,14 @@ GZIP = b"\x1f\x8b"  # first bytes of a gzip file, whatever its name
 LARGEST_UNPACKED = 2**30  # bytes of text in a gzip file; 1 MB of it may unpack to 1 GB of zeros
 
 
-def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+def read_table(path: str | os.PathLike[str], text: Collection[str] = ()) -> pd.DataFrame:
     r"""The table in a file; the format follows from the ending.
 
     Args:
         path: A file ending in .csv, .csv.gz, .tsv, .tsv.gz, .parquet or .xlsx (with the extra `genbayes[xlsx]`). In
             text between semicolons or tabs the decimal sign may be a comma.
+        text: Columns that delimited text holds as text, such as categories 01 and 02, which would be the numbers 1 and
+            2 without it. Parquet and .xlsx say themselves what is text.
 
     Returns:
         At least one row and one column; the index says where each row stands in the file.
@@ -76,7 +78,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         frame = parse_workbook(content, source.name)
     else:
         separator = None if SEPARATORS[ending] == "," else SEPARATORS[ending]
-        frame = parse_delimited(_unpack(content, source), source.name, separator)
+        frame = parse_delimited(_unpack(content, source), source.name, separator, text)
     if frame.empty:
         raise InvalidInput(f"table must have rows below its header, got none in {source.name!r}")
     return frame

@@ -243,6 +243,8 @@ def test_a_last_line_that_is_no_response_is_told(text: str, error: type, sentenc
         ["Rscript", "--vanilla", "-e", "{gas}"],
         ["julia", "-e", 'sim("{gas}")'],
         ["perl", "-e{gas}"],
+        ["perl", "-e./sim_{gas}"],
+        ["perl", "-0777ne", "{gas}"],
         ["perl", "-ne", "print 1", "-e", "{gas}"],
         ["node", "--eval={gas}"],
         ["sbatch", "--wrap", "{gas}"],

@@ -37,6 +37,7 @@ INTERPRETERS = {
     **dict.fromkeys(("perl", "ruby", "lua", "julia", "R", "Rscript", "octave", "gnuplot"), "eE"),
     **{"fish": "cC", "node": "ep", "php": "rBRE", "matlab": "r", "sbatch": ""},
 }
+CLUSTER = re.compile(r"-([A-Za-z0-9]+)")  # letters of one option, as in -lc or -0777ne
 LONG_CODE_OPTIONS = {"command", "init-command", "wrap", "eval", "expression", "execute", "print", "batch"}
 JOINERS = {"ssh", "rsh", "pdsh", "clush", "bsub", "make", "gmake"}  # what they are given ends in the code of a shell
 SCRIPT = re.compile(r".+\.(sh|bash|py|pl|rb|js|mjs|R|r|jl|lua|m|php)")  # options after it are its own
@@ -195,7 +196,8 @@ def _is_code_option(option: str, letters: str | None) -> bool:
     """Whether an option is `--eval` or the like, or a cluster such as `-lc` that has one of the letters."""
     if letters is None or not option.startswith("-"):
         return False
-    return option.lstrip("-") in LONG_CODE_OPTIONS or (option[1:].isalpha() and bool(set(letters) & set(option)))
+    cluster = CLUSTER.match(option)
+    return option.lstrip("-") in LONG_CODE_OPTIONS or (cluster is not None and bool(set(letters) & set(cluster[1])))
 
 
 def read_responses(stream: IO[bytes], names: Sequence[str], rule: str) -> tuple[float, ...]:

@@ -221,6 +221,18 @@ def test_a_method_of_somebody_else_counts_as_a_baseline() -> None:
     assert line.against_strongest["gbc"].verdict == "loss"
 
 
+def test_autogluon_is_told_with_its_seconds_on_shared_replicates_against_its_better_limit() -> None:
+    rivals = {"autogluon": (0.5, 170.0), "autogluon-30": (0.39, 25.0)}
+    records = bgp2([0.3, 0.31, 0.32, 0.9], "auto") + [
+        record("bgp2", method, r, {"crps": crps + 0.01 * r, "cpu_seconds": seconds})
+        for (method, (crps, seconds)), r in product(rivals.items(), range(3))
+    ]
+    (table,) = (table for table in build_report(records).overview if table.title == "Against AutoGluon")
+    ((_, gap, *cells),) = table.rows
+    assert gap.startswith("win, −22.5")
+    assert cells == ["0.3100\xa0±\xa00.0058, 2 s", "0.4000\xa0±\xa00.0058, 25 s", "0.5100\xa0±\xa00.0058, 170 s", "3"]
+
+
 def test_one_method_alone_makes_a_report_without_a_winner(tmp_path: Path) -> None:
     found = build_report(bgp2([1.0], "gbc"))
     assert "nobody wins yet" in found.headline

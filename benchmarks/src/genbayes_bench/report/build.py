@@ -35,6 +35,7 @@ from genbayes_bench.report.plots import save_picture
 from genbayes_bench.report.posteriors import c2st_table, posterior_tables
 from genbayes_bench.report.tables import (
     Table,
+    autogluon_table,
     count_table,
     failure_table,
     problem_table,
@@ -185,7 +186,7 @@ def save_figures(report: Report, folder: str | os.PathLike[str]) -> list[Path]:
 
 def _overview(results: Results, lines: Sequence[Line]) -> list[Table]:
     counted = [summary_table(lines), count_table(lines)] if lines or not results.posteriors else []
-    found = [*counted, learning_table(results), other_designs_table(results)]
+    found = [*counted, autogluon_table(results, lines), learning_table(results), other_designs_table(results)]
     found.append(failure_table(results) if results.failures else None)
     posteriors = [table for table in posterior_tables(results.posteriors) if table.rows]
     return [*(table for table in found if table is not None), *posteriors]

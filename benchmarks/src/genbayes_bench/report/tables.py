@@ -9,7 +9,7 @@ from genbayes.report.page import format_number, format_share, format_with_error
 from genbayes_bench.paper_values import OTHER_UNITS, PAPER, REFERENCE, STANDS_FOR, Published
 from genbayes_bench.report.labels import OURS, in_order, method_title, problem_title, score_name, standin_of
 from genbayes_bench.report.verdicts import Line, augments_nothing, count_verdicts, paper_value
-from genbayes_bench.statistics import Contest, Difference, Estimate, Results
+from genbayes_bench.statistics import Contest, Difference, Estimate, Results, compare, estimate
 
 NONE = "–"
 COUNTS = "Wins counted"
@@ -148,6 +148,37 @@ def count_table(lines: Sequence[Line]) -> Table:
         'For comparison: the paper counts 12 "favorable point estimates" for GBC in 14, without regard to their errors.'
     )
     return Table(COUNTS, ("method", "against", "wins", "ties", "losses"), rows, [note])
+
+
+def autogluon_table(results: Results, lines: Sequence[Line]) -> Table | None:
+    """AutoSurrogate against AutoGluon, the better of its time limits; None where they met on no problem."""
+    rows = []
+    for contest in dict.fromkeys(line.contest for line in lines):
+        scores = {m: results.scores(contest, m, "crps") for m in results.methods(contest) if m.startswith("autogluon")}
+        ours = results.scores(contest, "auto", "crps")
+        shared = set(ours).intersection(*scores.values())
+        if not scores or not shared:
+            continue
+        means = {m: estimate([found[r] for r in shared]) for m, found in {"auto": ours, **scores}.items()}
+        better = min(scores, key=lambda method: means[method].mean)
+        gap = compare({r: ours[r] for r in shared}, {r: scores[better][r] for r in shared})
+        assert gap is not None
+        cells = {m: f"{estimate_text(mean)}, {_core_seconds(results, contest, m)}" for m, mean in means.items()}
+        quick = next((cells[method] for method in sorted(scores) if method != "autogluon"), NONE)
+        title = f"{contest_title(contest)}, n = {contest.n_train:,}"
+        both = cells["auto"], quick, cells.get("autogluon", NONE)
+        rows.append([title, difference_text(gap), *both, str(len(shared))])
+    head = ("problem", "AutoSurrogate − the better", "AutoSurrogate", "few seconds", "180 s", "replicates")
+    note = (
+        "CRPS on the replicates that all have, and the mean seconds of a core that each took to fit. Limits are of the "
+        'clock: 180 s with the preset "best_quality", or about what AutoSurrogate takes with "medium_quality".'
+    )
+    return Table("Against AutoGluon", head, rows, [note]) if rows else None
+
+
+def _core_seconds(results: Results, contest: Contest, method: str) -> str:
+    found = results.estimate(contest, method, "cpu_seconds") or results.estimate(contest, method, "seconds")
+    return NONE if found is None else f"{found.mean:.0f} s"
 
 
 def failure_table(results: Results) -> Table:

@@ -23,6 +23,7 @@ from fuzzing.makers import inputs_for, kept
 from genbayes import load
 from genbayes.errors import GenBayesError, UnreadableFile
 from genbayes.models.protocols import gives_mean
+from genbayes.models.registry import registered_models
 
 SECONDS = 1.0  # of processor time a case may take, so that a busy machine is no finding
 MORE_MEMORY = 200 * 2**20  # bytes of address space above what the process has when it starts
@@ -114,6 +115,8 @@ def run_cases(paths: list[Path], seed: int, first: int, last: int, folder: Path)
     files = read_files(paths)
     for path in paths:
         use(load(path))  # loads every library, so that the limit counts what a case takes
+    for entry in registered_models().values():
+        entry.load_class()  # which a damaged file of another class may name
     _limit_memory()
     signal.signal(signal.SIGPROF, _time_is_up)
     counts, at = Counter[str](), os.open(folder / "at", os.O_WRONLY | os.O_CREAT)

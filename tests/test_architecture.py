@@ -11,7 +11,7 @@ LAYERS = [
     {"validation", "seeding", "deadline", "threads", "writing", "progress"},
     {"metrics", "plotting"},
     {"data", "persistence", "distribution"},
-    {"training", "models/base", "models/protocols", "models/registry", "models/loading", "models/restoring"},
+    {"training", "models/base", "models/protocols", "models/registry", "models/loading"},
     {"models/gp", "models/trees"},
     {"models/regimes"},
     {"models/network"},
@@ -30,7 +30,7 @@ LAYER = {place: number for number, places in enumerate(LAYERS, start=1) for plac
 IN_ORDER = [
     "errors", "arrays", "lazy", "validation", "seeding", "deadline", "threads", "writing", "progress",
     "persistence", "data", "distribution", "training", "models/protocols", "models/registry", "models/loading",
-    "models/restoring", "models/base",
+    "models/base",
 ]  # fmt: skip
 ENTRANCES = {"__init__", "__main__", "baselines", "models/__init__"}  # names only, imported when first used
 

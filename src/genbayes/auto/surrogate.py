@@ -26,13 +26,12 @@ from genbayes.distribution import Mixture, Normal, PredictiveDistribution, Quant
 from genbayes.distribution.quantile_function import GRID
 from genbayes.errors import InvalidInput, UnreadableFile
 from genbayes.metrics import stretch_table
-from genbayes.models.base import ScaledSurrogate
+from genbayes.models.base import ScaledSurrogate, require_inputs
 from genbayes.models.loading import restore_model, state_of
 from genbayes.models.protocols import Fits, MapsRegimes, Of, Predicts, SpreadsItself, gives_mean
 from genbayes.models.regimes.maps import plot_map
 from genbayes.models.regimes.mixture import find_regimes
 from genbayes.models.registry import Facts, adopt_models, registered_here
-from genbayes.models.restoring import require_inputs
 from genbayes.persistence import State
 from genbayes.progress import show_stage
 from genbayes.seeding import RandomState, as_generator

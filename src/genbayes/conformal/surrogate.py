@@ -43,10 +43,16 @@ from genbayes.data.categories import CategoryCoder
 from genbayes.data.dataset import NO_HASHES, HashArray, are_among, smallest_hashes
 from genbayes.distribution import PredictiveDistribution, QuantileFunction
 from genbayes.errors import InvalidInput, UnreadableFile
-from genbayes.models.base import ROWS_HASHED, Surrogate
+from genbayes.models.base import (
+    ROWS_HASHED,
+    Surrogate,
+    known_parameters,
+    plain_parameters,
+    require_inputs,
+    restore_columns,
+)
 from genbayes.models.loading import restore_model, state_of
 from genbayes.models.protocols import KnowsTrainingInputs, Of, Predicts
-from genbayes.models.restoring import known_parameters, plain_parameters, require_inputs, restore_columns
 from genbayes.persistence import FOREIGN, State
 from genbayes.seeding import RandomState, as_generator
 from genbayes.validation import check_choice, check_count, check_level

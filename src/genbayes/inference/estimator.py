@@ -41,9 +41,9 @@ from genbayes.inference.sources import PairSources
 from genbayes.inference.summaries import LearntSummary, as_summary, restore_summary
 from genbayes.inference.summary_networks import Array
 from genbayes.inference.summary_training import train_summary
+from genbayes.models.base import known_parameters
 from genbayes.models.loading import state_of
 from genbayes.models.network.surrogate import QuantileSurrogate
-from genbayes.models.restoring import known_parameters
 from genbayes.persistence import FOREIGN, State, write_state
 from genbayes.progress import show_progress
 from genbayes.seeding import RandomState, as_generator, torch_generator
